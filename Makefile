@@ -1,0 +1,48 @@
+# Two commands on a fresh machine: `make demo` and `make test`. Both create .venv and install what they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WORKERS ?= 2
+# BLAS threads inside parallel test workers fight for the cores.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 MPLBACKEND=Agg
+
+.PHONY: demo test test-all lint format docs bench papers clean
+
+$(VENV)/pyvenv.cfg:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.stamp-%: pyproject.toml | $(VENV)/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet --editable ".[$*]"
+	@touch $@
+
+demo: $(VENV)/.stamp-all
+	$(BIN)/python -m softmargin.demo
+
+test: $(VENV)/.stamp-test
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
+
+test-all: $(VENV)/.stamp-test
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "slow or not slow"
+
+lint: $(VENV)/.stamp-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.stamp-test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.stamp-docs
+	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+bench: $(VENV)/.stamp-bench
+	$(BIN)/python -m benchmarks
+
+papers: $(VENV)/.stamp-papers
+	$(ONE_THREAD) $(BIN)/python -m papers
+
+clean:
+	rm -rf $(VENV) build dist docs/_build papers/out benchmarks/out

@@ -1,0 +1,30 @@
+"""Support vector machines that tune themselves and know what they do not know.
+
+The support vector machine is read as the most probable function under a Gaussian-process prior whose
+covariance is the kernel. Public names are imported on first use, so that ``import softmargin`` is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from softmargin._version import __version__
+
+if TYPE_CHECKING:
+    from softmargin.estimators import BayesianSVC, BayesianSVR
+
+_HOME = {
+    "BayesianSVC": "softmargin.estimators",
+    "BayesianSVR": "softmargin.estimators",
+}
+
+__all__ = ["BayesianSVC", "BayesianSVR", "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'softmargin' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOME])

@@ -1,0 +1,89 @@
+"""The result of every inference: a posterior over the latent values at the training rows.
+
+Laplace, EP and variational posteriors are Gaussian with one site per row, N(f; nu/tau, 1/tau), and share
+the code path below; the SVM itself (MAP) is the same with no variance (`site_precision` is None).
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from softmargin._linalg import Array
+from softmargin.likelihoods import Likelihood
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Latent posterior at the training rows, and what prediction needs of it.
+
+    The latent mean at x is ``k(x, X) @ beta``; its variance is ``k(x, x) - |L^-1 T^1/2 k(X, x)|^2`` with
+    T = diag(tau) and L L' = I + T^1/2 K T^1/2. All arrays follow the rows of the Gram matrix given to `infer`.
+    """
+
+    beta: Array
+    """Weights of the latent mean, shape (n,). For the SVM: y alpha (classification), alpha (regression)."""
+    mean: Array
+    """Posterior mean of f at the training rows, shape (n,)."""
+    log_evidence: float
+    """ln of the (approximate) evidence in nats, all rows together, normalising constants included."""
+    method: str
+    """The inference that really produced this posterior (EP may fall back to "variational")."""
+    variance: Array | None = None
+    """Posterior variance of f at the training rows, shape (n,); None for MAP."""
+    site_precision: Array | None = None
+    """tau, shape (n,); None for MAP. Negative entries occur for likelihoods that are not log-concave."""
+    site_shift: Array | None = None
+    """nu = precision times mean of the sites, shape (n,)."""
+    factor: Array | None = field(default=None, repr=False)
+    """L (lower Cholesky factor), shape (n, n), when every tau >= 0."""
+    pull: Array | None = field(default=None, repr=False)
+    """(K + T^-1)^-1, shape (n, n), kept instead of `factor` when some tau < 0."""
+    cavity_mean: Array | None = None
+    """Leave-one-out mean of f, shape (n,) (ep only)."""
+    cavity_variance: Array | None = None
+    """Leave-one-out variance of f, shape (n,) (ep only)."""
+    d_gram: Array | None = field(default=None, repr=False)
+    """Symmetric W of shape (n, n): d log_evidence = sum_ij W_ij dK_ij (the factor 1/2 is inside)."""
+    d_params: Array | None = None
+    """d log_evidence / d likelihood parameter, shape (n_params,)."""
+    converged: bool = True
+    n_iter: int = 0
+
+    def latent_mean(self, K_star: Array) -> Array:
+        """Mean of f at new rows; ``K_star = k(X_new, X)`` has shape (n_new, n)."""
+        return K_star @ self.beta
+
+    def latent_variance(self, K_star: Array, k_diag: Array) -> Array:
+        """Variance of f at new rows; ``k_diag = k(x, x)`` has shape (n_new,). Zero for MAP, a point."""
+        if self.site_precision is None:
+            return np.zeros(len(K_star))
+        if self.pull is not None:
+            explained = np.einsum("ij,ij->i", K_star @ self.pull, K_star)
+        else:
+            explained = np.einsum("ij,ij->j", *2 * (self._whiten(K_star),))
+        # Rounding must not turn a tiny variance negative.
+        return np.maximum(k_diag - explained, 1e-12 * k_diag)
+
+    def latent_covariance(self, K_star: Array, K_new: Array) -> Array:
+        """Joint covariance of f at new rows; ``K_new = k(X_new, X_new)``."""
+        if self.site_precision is None:
+            return np.zeros_like(K_new)
+        if self.pull is not None:
+            return K_new - K_star @ self.pull @ K_star.T
+        V = self._whiten(K_star)
+        return K_new - V.T @ V
+
+    def _whiten(self, K_star: Array) -> Array:
+        """L^-1 T^1/2 K_star', shape (n, n_new)."""
+        assert self.site_precision is not None
+        scaled = np.sqrt(self.site_precision)[:, None] * K_star.T
+        return solve_triangular(self.factor, scaled, lower=True, check_finite=False, overwrite_b=True)
+
+    def log_predictive(self, likelihood: Likelihood, y: Array, K_star: Array, k_diag: Array) -> Array:
+        """ln of the probability (density) of y at new rows, averaged over the posterior (Sollich 2002, eq. 33)."""
+        mean = self.latent_mean(K_star)
+        if self.site_precision is None:
+            return likelihood.normalised().log_prob(y, mean)
+        variance = self.latent_variance(K_star, k_diag)
+        return likelihood.normalised().tilted_moments(y, mean, variance).log_z
