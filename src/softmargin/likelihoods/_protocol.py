@@ -72,9 +72,7 @@ class Likelihood(Protocol):
         """Integrate against a Gaussian cavity (ep)."""
         ...
 
-    def expected_log_prob(
-        self, y: Array, m: Array, v: Array, weight: Array | None = None
-    ) -> ExpectedLogProb:
+    def expected_log_prob(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> ExpectedLogProb:
         """Average the log-probability over a Gaussian (variational, sparse)."""
         ...
 
