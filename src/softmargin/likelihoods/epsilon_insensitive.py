@@ -66,9 +66,7 @@ class EpsilonInsensitive:
         """Return the slope of `log_prob` in f and its (zero) curvature; the kinks count as flat."""
         w = 1.0 if weight is None else weight
         residual = y - f
-        return Derivatives(
-            w * self.C * np.sign(residual) * (np.abs(residual) > self.epsilon), np.zeros_like(f)
-        )
+        return Derivatives(w * self.C * np.sign(residual) * (np.abs(residual) > self.epsilon), np.zeros_like(f))
 
     def d_log_prob_d_params(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """d log_prob / d(C, epsilon), shape (2, n)."""

@@ -47,7 +47,7 @@ class Hinge:
         """d ln kappa / dC."""
         return 2 * float(expit(-2 * self.C))
 
-    def log_prob(self, y: Array, f: Array, weight: Array | None = None) -> Array:
+    def log_prob(self, y: Array | float, f: Array, weight: Array | None = None) -> Array:
         """Return w ln Q(y | f)."""
         w = 1.0 if weight is None else weight
         return w * (self.log_kappa - self.C * np.maximum(1 - y * f, 0))

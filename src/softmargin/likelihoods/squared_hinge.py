@@ -57,7 +57,7 @@ class SquaredHinge:
         z = self._peak
         return (1 + z * z) / 2 - z * float(np.tanh(self.C * z))
 
-    def log_prob(self, y: Array, f: Array, weight: Array | None = None) -> Array:
+    def log_prob(self, y: Array | float, f: Array, weight: Array | None = None) -> Array:
         """Return w ln Q(y | f)."""
         w = 1.0 if weight is None else weight
         return w * (self.log_kappa - 0.5 * self.C * np.maximum(1 - y * f, 0) ** 2)
@@ -77,7 +77,7 @@ class SquaredHinge:
         """Return slope and curvature of `log_prob` in f."""
         w = 1.0 if weight is None else weight
         slack = np.maximum(1 - y * f, 0)
-        return Derivatives(w * self.C * y * slack, -w * self.C * (slack > 0))
+        return Derivatives(w * self.C * y * slack, -w * self.C * np.where(slack > 0, 1.0, 0.0))
 
     def d_log_prob_d_params(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """d log_prob / dC, shape (1, n)."""
