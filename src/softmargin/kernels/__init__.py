@@ -1,0 +1,38 @@
+"""Covariance functions: scikit-learn's Gaussian-process kernels, and what a search needs of them.
+
+Outside, a kernel is any `sklearn.gaussian_process.kernels.Kernel`. Inside, its tree of sums and products is
+walked by our own code, with squared distances from BLAS and without the (n, n, n_theta) array of
+scikit-learn's `eval_gradient`: a search only ever needs the contraction sum_ij W_ij dK_ij/dtheta_a
+(Gold & Sollich 2003, section 4; for a length scale per input it costs one matrix product).
+"""
+
+from softmargin.kernels._blocks import row_blocks
+from softmargin.kernels._evaluate import (
+    KernelEvaluation,
+    contract,
+    contract_cross,
+    contract_diag,
+    contract_inputs,
+    diag,
+    evaluate,
+    gram,
+)
+from softmargin.kernels._named import KERNEL_NAMES, PrecomputedKernel, make_kernel
+from softmargin.kernels._roles import Role, roles
+
+__all__ = [
+    "KERNEL_NAMES",
+    "KernelEvaluation",
+    "PrecomputedKernel",
+    "Role",
+    "contract",
+    "contract_cross",
+    "contract_diag",
+    "contract_inputs",
+    "diag",
+    "evaluate",
+    "gram",
+    "make_kernel",
+    "roles",
+    "row_blocks",
+]

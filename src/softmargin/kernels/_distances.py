@@ -1,0 +1,92 @@
+"""Squared distances in units of the length scales, as fast as BLAS and as accurate as plain differences."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from softmargin._linalg import Array
+from softmargin.kernels._blocks import CACHE_BYTES, row_blocks
+
+Inputs = Any
+"""Rows of inputs: a float array of shape (n, d), or a SciPy CSR matrix of that shape."""
+
+# |a|^2 + |b|^2 - 2 a.b is wrong by about eps (|a|^2 + |b|^2). Below these limits the pair is recomputed from
+# its differences; the errors left are under 1e-12, in the distance itself or (smooth profiles) in its square.
+NEAR = 1e-3
+LARGE_NORM = 250.0
+
+
+def as_inputs(X: Inputs) -> Inputs:
+    """Return X as CSR if it is sparse, else as a float array of shape (n, d)."""
+    if sparse.issparse(X):
+        return X.tocsr()
+    X = np.asarray(X, dtype=np.float64)
+    if X.ndim != 2:
+        raise ValueError(f"inputs must have two dimensions (rows, features), got shape {X.shape}")
+    return X
+
+
+def scale_inputs(X: Inputs, Z: Inputs | None, length_scale: Array) -> tuple[Inputs, Inputs]:
+    """Centre both sets of rows by the same vector and divide them by the length scales.
+
+    The centre is the column mean of Z (the training rows, when X are new rows), or of X when Z is None:
+    a huge common shift of the inputs costs no digits. Sparse inputs stay sparse, hence uncentred.
+    """
+    if sparse.issparse(X) or sparse.issparse(Z):
+        inverse = sparse.diags_array(np.broadcast_to(1.0 / length_scale, X.shape[1:]))
+        A = (sparse.csr_array(X) @ inverse).tocsr()
+        return A, A if Z is None else (sparse.csr_array(Z) @ inverse).tocsr()
+    centre = np.mean(X if Z is None else Z, axis=0)
+    A = (X - centre) / length_scale
+    return A, A if Z is None else (Z - centre) / length_scale
+
+
+def inner_products(A: Inputs, B: Inputs) -> Array:
+    """A B' as a dense array; exactly symmetric for B = A (NumPy then calls syrk)."""
+    product = A @ B.T
+    return product.toarray() if sparse.issparse(product) else product
+
+
+def squared(A: Inputs) -> Inputs:
+    """Elementwise square, sparse if A is."""
+    return A.multiply(A).tocsr() if sparse.issparse(A) else A * A
+
+
+def row_norms(A: Inputs) -> Array:
+    """|a_i|^2 of every row, shape (n,)."""
+    if sparse.issparse(A):
+        return np.asarray(A.multiply(A).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", A, A)
+
+
+def squared_distances(A: Inputs, B: Inputs, *, smooth: bool) -> Array:
+    """|a_i - b_j|^2, shape (n, m); for B = A exactly symmetric with an exactly zero diagonal.
+
+    `smooth` says that the kernel is a smooth function of the squared distance. The exponential of the plain
+    distance is not: its cusp turns an error of 1e-16 in the square of a tiny distance into 1e-8.
+    """
+    a2, b2 = row_norms(A), row_norms(B)
+    D = inner_products(A, B)
+    refine = not smooth or max(a2.max(initial=0.0), b2.max(initial=0.0)) > LARGE_NORM
+    for rows in row_blocks(*D.shape):
+        block, norms = D[rows], a2[rows, None] + b2
+        block *= -2.0
+        block += norms
+        np.maximum(block, 0.0, out=block)
+        if refine:
+            norms *= NEAR
+            norms *= norms
+            _recompute_near(block, A[rows], B, block < norms)
+    if A is B:
+        np.fill_diagonal(D, 0.0)
+    return D
+
+
+def _recompute_near(D: Array, A: Inputs, B: Inputs, near: Any) -> None:
+    """Overwrite D_ij by the sum of squared differences where `near`, in chunks of bounded memory."""
+    i, j = np.nonzero(near)
+    chunk = max(1, CACHE_BYTES // (8 * A.shape[1]))
+    for start in range(0, len(i), chunk):
+        pairs = i[start : start + chunk], j[start : start + chunk]
+        D[pairs] = row_norms(A[pairs[0]] - B[pairs[1]])

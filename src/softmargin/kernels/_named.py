@@ -1,0 +1,146 @@
+"""Kernels by name, with starting values and bounds in the units of the inputs."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    Exponentiation,
+    Kernel,
+    Matern,
+)
+
+from softmargin._linalg import Array
+
+KERNEL_NAMES = ("rbf", "ou", "matern32", "matern52", "linear", "poly", "precomputed")
+
+DEGREE = 3
+# Starts: the prior variance of the latent function and of its offset, and length scales such that typical
+# rows (squared distance 2 d_eff in units of the spreads) have correlation exp(-1/e).
+AMPLITUDE, AMPLITUDE_BOUNDS = math.exp(2.0), (1e-3, 1e5)
+OFFSET, OFFSET_BOUNDS = math.exp(-1.5), (1e-4, 1e4)
+LENGTH_FACTOR = math.exp(0.5)
+# In units of spread * sqrt(d_eff): below, rows know nothing of each other; above, the input is irrelevant.
+LENGTH_BOUNDS = (1e-2, 1e4)
+
+
+class PrecomputedKernel(Kernel):
+    """The kernel matrix is given: the inputs *are* k(rows, training rows), and nothing in it is learnt."""
+
+    # scikit-learn reads a kernel's parameters from the signature of its own constructor.
+    def __init__(self) -> None:
+        pass
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        K = np.asarray(X, dtype=np.float64)
+        return (K, np.zeros((*K.shape, 0))) if eval_gradient else K
+
+    def diag(self, X: Any) -> Array:
+        """k(x, x) of the training rows: the diagonal of their square matrix."""
+        K = np.asarray(X, dtype=np.float64)
+        if K.ndim != 2 or K.shape[0] != K.shape[1]:
+            raise ValueError(
+                f"k(x, x) cannot be read from a precomputed matrix of shape {K.shape}: only the square one "
+                "of the training rows has it on its diagonal"
+            )
+        return K.diagonal().copy()
+
+    def is_stationary(self) -> bool:
+        """Unknown, so no."""
+        return False
+
+
+def make_kernel(kernel: Kernel | str | None, n_features: int, spread: ArrayLike | None = None) -> Kernel:
+    """Make a kernel object from a name, or copy the one given.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or None
+        - None or "rbf": amplitude x RBF with a length scale for each input + offset;
+        - "ou", "matern32", "matern52": the same with Matern nu = 0.5 (Ornstein-Uhlenbeck), 1.5, 2.5;
+        - "linear": amplitude x DotProduct + offset;
+        - "poly": amplitude x (sigma_0^2 + x.z)^3 + offset; give a kernel object for another degree;
+        - "precomputed": the inputs are kernel values (see `PrecomputedKernel`);
+        - a kernel object is copied.
+    n_features : int
+    spread : array-like of shape (n_features,), optional
+        Standard deviation of each input; 0 (a constant input) counts as 1, and None stands for ones.
+
+    Returns
+    -------
+    Kernel
+
+    Notes
+    -----
+    Starting values are e^2 for the amplitude, e^-1.5 for the offset and ``spread_a * sqrt(d_eff) * e^0.5``
+    for the length scales, with d_eff the number of inputs that are not constant. Bounds: 1e-3 to 1e5, 1e-4
+    to 1e4, and ``spread_a * sqrt(d_eff)`` times 1e-2 to 1e4. So a change of an input's unit changes its
+    length scale and nothing else.
+
+    DotProduct has no scale per input: "linear" and "poly" see the raw inputs, whose units and origin matter.
+    Standardise the inputs first. Their amplitude is started (and bounded) such that the prior variance at a
+    typical row, ``|x|^2 = sum(spread^2)``, is e^2 as well.
+
+    Examples
+    --------
+    >>> make_kernel("linear", n_features=2)
+    1.92**2 * DotProduct(sigma_0=0) + 0.472**2
+    """
+    if isinstance(kernel, Kernel):
+        return clone(kernel)
+    if kernel is not None and kernel not in KERNEL_NAMES:
+        names = ", ".join(repr(name) for name in KERNEL_NAMES)
+        raise ValueError(
+            f"kernel={kernel!r} is unknown; use None, a scikit-learn Kernel object, or one of {names}"
+        )
+    if kernel == "precomputed":
+        return PrecomputedKernel()
+    scale, varying = _positive_spread(spread, n_features)
+    offset = ConstantKernel(OFFSET, OFFSET_BOUNDS)
+    if kernel in ("linear", "poly"):
+        return _dot_product(kernel, float(np.sum(scale[varying] ** 2)) or 1.0) + offset
+    length_scale, bounds = _length_scales(scale, int(varying.sum()))
+    shape = {
+        "ou": lambda: Matern(length_scale, bounds, nu=0.5),
+        "matern32": lambda: Matern(length_scale, bounds, nu=1.5),
+        "matern52": lambda: Matern(length_scale, bounds, nu=2.5),
+    }.get(kernel or "rbf", lambda: RBF(length_scale, bounds))()
+    return ConstantKernel(AMPLITUDE, AMPLITUDE_BOUNDS) * shape + offset
+
+
+def _positive_spread(spread: ArrayLike | None, n_features: int) -> tuple[Array, NDArray[np.bool_]]:
+    """The spreads with zeros replaced by ones, and which inputs vary, both of shape (d,)."""
+    scale = np.ones(n_features) if spread is None else np.asarray(spread, dtype=np.float64)
+    if scale.shape != (n_features,) or not np.all(np.isfinite(scale)) or np.any(scale < 0):
+        raise ValueError(
+            f"spread must hold {n_features} finite numbers >= 0, one per feature, got {spread!r}"
+        )
+    varying = scale > 0
+    return np.where(varying, scale, 1.0), varying
+
+
+def _length_scales(scale: Array, n_varying: int) -> tuple[Any, Any]:
+    """Starting length scales and their bounds: floats for one input, else of shape (d,) and (d, 2)."""
+    unit = scale * math.sqrt(max(n_varying, 1))
+    if len(scale) == 1:
+        return float(unit[0]) * LENGTH_FACTOR, (LENGTH_BOUNDS[0] * unit[0], LENGTH_BOUNDS[1] * unit[0])
+    return unit * LENGTH_FACTOR, np.outer(unit, LENGTH_BOUNDS)
+
+
+def _dot_product(kernel: str, norm: float) -> Kernel:
+    """Amplitude x (a power of) DotProduct with prior variance AMPLITUDE at rows of squared norm `norm`."""
+    if kernel == "linear":
+        typical = norm
+        shape: Kernel = DotProduct(sigma_0=0.0, sigma_0_bounds="fixed")
+    else:
+        # sigma_0^2 = |x|^2 weighs every degree.
+        root = math.sqrt(norm)
+        typical = (2.0 * norm) ** DEGREE
+        shape = Exponentiation(DotProduct(root, (1e-2 * root, 1e2 * root)), DEGREE)
+    low, high = AMPLITUDE_BOUNDS
+    return ConstantKernel(AMPLITUDE / typical, (low / typical, high / typical)) * shape
