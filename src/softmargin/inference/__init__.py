@@ -1,0 +1,19 @@
+"""Inferences: Gram matrix, targets and likelihood in, posterior out. One file each."""
+
+from softmargin.inference._posterior import Posterior
+from softmargin.inference._protocol import Inference, check_likelihood
+from softmargin.inference.ep import EP
+from softmargin.inference.variational import Variational
+
+INFERENCES: dict[str, type] = {cls.name: cls for cls in (EP, Variational)}
+"""The registry: name -> class. A class added here is found by `inference=` and walked by the grid tests."""
+
+
+def get_inference(name: str) -> type:
+    """Return the inference class registered under a name."""
+    if name not in INFERENCES:
+        raise ValueError(f"unknown inference {name!r}; choose one of {sorted(INFERENCES)}")
+    return INFERENCES[name]
+
+
+__all__ = ["EP", "INFERENCES", "Inference", "Posterior", "Variational", "check_likelihood", "get_inference"]

@@ -1,0 +1,186 @@
+"""Expectation propagation: the mean-field (TAP) posterior and its evidence, for any likelihood with tilted moments.
+
+Each likelihood factor is replaced by a Gaussian site so that the posterior matches the mean and variance of the
+tilted density (cavity x factor) at every row. Sites are updated in parallel with damping; close to the fixed point
+Anderson acceleration takes over. The fixed point is that of the mean-field equations (Opper & Winther; Gao, Gunn &
+Harris, eqs. 3.10 and 3.11); its cavities are leave-one-out predictions.
+"""
+
+import logging
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from softmargin._linalg import Array, NotPositiveDefiniteError
+from softmargin.inference._anderson import Anderson
+from softmargin.inference._gaussian import SiteGaussian, site_cholesky, site_gaussian
+from softmargin.inference._posterior import Posterior
+from softmargin.inference._protocol import check_likelihood
+from softmargin.inference.variational import Variational
+from softmargin.likelihoods import Likelihood, TiltedMoments
+
+logger = logging.getLogger(__name__)
+
+ACCELERATE_BELOW = 2e-2
+"""Residual below which Anderson acceleration replaces damped steps."""
+PATIENCE = 15
+"""Sweeps without a clear gain after which an attempt is given up: it cycles."""
+
+
+class State(NamedTuple):
+    """A posterior, the tilted moments at its cavities, and how far the two disagree."""
+
+    gaussian: SiteGaussian
+    tilted: TiltedMoments
+    residual: float
+
+    def target_sites(self) -> Array:
+        """Sites (tau, nu) that would match the tilted moments, shape (2n,)."""
+        g, t = self.gaussian, self.tilted
+        # tau = -h/(1 + v h), nu = (g - m h)/(1 + v h)
+        shrink = 1 + g.cavity_variance * t.d2_mean
+        return np.concatenate([-t.d2_mean / shrink, (t.d_mean - g.cavity_mean * t.d2_mean) / shrink])
+
+    def log_evidence(self) -> float:
+        """ln Z_EP."""
+        g = self.gaussian
+        m, v = g.cavity_mean, g.cavity_variance
+        spread = 1 + g.tau * v
+        site = 0.5 * np.log(spread) - (2 * m * g.nu + v * g.nu**2 - m**2 * g.tau) / (2 * spread)
+        return float(np.sum(self.tilted.log_z + site) - 0.5 * g.log_det + 0.5 * g.nu @ g.mean)
+
+
+@dataclass(frozen=True)
+class EP:
+    """Expectation propagation.
+
+    Parameters
+    ----------
+    tol : float
+        Largest allowed disagreement of tilted and posterior moments, in units of the posterior standard deviation
+        (means) and relative (variances).
+    max_sweeps : int
+        Sweeps of one attempt. Attempts: from `start`, from the likelihood's cold start, and twice with more damping
+        from the variational posterior, which is the answer, with a warning, if all of them fail.
+    """
+
+    tol: float = 1e-6
+    max_sweeps: int = 60
+
+    name: ClassVar[str] = "ep"
+    requires: ClassVar[tuple[str, ...]] = ("tilted_moments",)
+
+    def infer(
+        self,
+        K: Array,
+        y: Array,
+        likelihood: Likelihood,
+        weight: Array | None = None,
+        start: Posterior | None = None,
+    ) -> Posterior:
+        """Infer the posterior over the latent values; see `Inference.infer`."""
+        check_likelihood(self, likelihood)
+        sweeps = 0
+        for sites, damping in self._attempts(K, y, likelihood, weight, start):
+            state, used = self._iterate(K, y, likelihood, weight, sites, damping)
+            sweeps += used
+            if state is not None and state.residual <= self.tol:
+                return _posterior(K, state, sweeps)
+        warnings.warn(
+            f"EP did not converge in {sweeps} sweeps; the variational posterior is used instead. "
+            "The hyperparameters are extreme: narrow their bounds, or choose inference='variational'.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+        fallback = Variational().infer(K, y, likelihood, weight)
+        return replace(fallback, n_iter=fallback.n_iter + sweeps)
+
+    def _attempts(
+        self, K: Array, y: Array, likelihood: Likelihood, weight: Array | None, start: Posterior | None
+    ) -> Iterator[tuple[Array, float]]:
+        """Sites to start from and damping, most hopeful first."""
+        if start is not None and start.site_precision is not None and start.site_shift is not None:
+            yield np.concatenate([start.site_precision, start.site_shift]), 0.9
+        yield cold_sites(y, likelihood, weight), 0.9
+        sites = Variational().sites(K, y, likelihood, weight)
+        yield sites, 0.4
+        yield sites, 0.1
+
+    def _iterate(
+        self, K: Array, y: Array, likelihood: Likelihood, weight: Array | None, sites: Array, damping: float
+    ) -> tuple[State | None, int]:
+        """Sweep until the residual is below `tol`; return the last state (None if improper) and the sweeps used."""
+        n = len(y)
+        anderson = Anderson()
+        best, waited = np.inf, 0
+        sweep, state = 1, evaluate(K, y, likelihood, weight, sites)
+        while state is not None and state.residual > self.tol and sweep < self.max_sweeps:
+            waited = 0 if state.residual < 0.7 * best else waited + 1
+            best = min(best, state.residual)
+            if waited > PATIENCE:
+                break
+            g = state.gaussian
+            sites = np.concatenate([g.tau, g.nu])
+            step = state.target_sites() - sites
+            if state.residual < ACCELERATE_BELOW and waited < 5:
+                proposal = anderson.propose(sites, step, np.concatenate([g.variance, np.sqrt(g.variance)]))
+            else:
+                anderson.clear()
+                proposal = sites + damping * step
+            # A log-concave factor has a non-negative site; extrapolation and rounding must not break that.
+            bound = np.minimum(state.target_sites()[:n], 0)
+            proposal[:n] = np.maximum(proposal[:n], np.minimum(bound, g.tau))
+            state = evaluate(K, y, likelihood, weight, proposal)
+            sweep += 1
+            if state is None:
+                anderson.clear()
+                state = evaluate(K, y, likelihood, weight, sites + 0.5 * damping * step)
+                sweep += 1
+        return state, sweep
+
+
+def cold_sites(y: Array, likelihood: Likelihood, weight: Array | None) -> Array:
+    """Sites to start from when nothing is known: the likelihood's own, or none (the prior)."""
+    if hasattr(likelihood, "initial_sites"):
+        return np.concatenate(likelihood.initial_sites(y, weight))
+    return np.zeros(2 * len(y))
+
+
+def evaluate(K: Array, y: Array, likelihood: Likelihood, weight: Array | None, sites: Array) -> State | None:
+    """Posterior and tilted moments at the given sites; None if the posterior is improper there."""
+    n = len(y)
+    try:
+        g = site_gaussian(K, sites[:n], sites[n:])
+    except NotPositiveDefiniteError:
+        return None
+    m, v = g.cavity_mean, g.cavity_variance
+    tilted = likelihood.tilted_moments(y, m, v, weight)
+    mean_gap = np.abs(m + v * tilted.d_mean - g.mean) / np.sqrt(g.variance)
+    variance_gap = np.abs((v + v * v * tilted.d2_mean) / g.variance - 1)
+    residual = float(np.maximum(mean_gap, variance_gap).max())
+    return State(g, tilted, residual) if np.isfinite(residual) else None
+
+
+def _posterior(K: Array, state: State, sweeps: int) -> Posterior:
+    g = state.gaussian
+    concave = bool(np.all(g.tau >= 0))
+    return Posterior(
+        beta=g.beta,
+        mean=g.mean,
+        log_evidence=state.log_evidence(),
+        method="ep",
+        variance=g.variance,
+        site_precision=g.tau,
+        site_shift=g.nu,
+        factor=site_cholesky(K, g.tau) if concave else None,
+        pull=None if concave else g.pull(),
+        cavity_mean=g.cavity_mean,
+        cavity_variance=g.cavity_variance,
+        d_gram=g.d_gram(),
+        d_params=state.tilted.d_params.sum(axis=1),
+        n_iter=sweeps,
+    )
