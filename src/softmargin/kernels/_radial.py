@@ -142,7 +142,12 @@ class Radial:
         keep = gradient and not (isinstance(profile, Gaussian) and not self.isotropic)
         self.K = np.empty_like(D2) if keep else D2
         for s in row_blocks(*D2.shape):
-            self.K[s] = profile.value(D2[s])
+            if self.same:
+                # The exponentials are the dear part: take the lower triangle's and mirror them.
+                self.K[s, : s.stop] = profile.value(D2[s, : s.stop])
+                self.K[: s.start, s] = self.K[s, : s.start].T
+            else:
+                self.K[s] = profile.value(D2[s])
         self.D2 = D2
 
     def rows(self, s: slice) -> Array:
