@@ -38,8 +38,7 @@ COMPOSITIONS: dict[str, Kernel] = {
     "product": RBF(ARD) * Matern(0.9, nu=0.5) * DotProduct(0.5),
     "sum_of_products": RBF(0.8) * DotProduct(0.3) + ConstantKernel(0.5) * RationalQuadratic() + RBF(ARD),
     "power_of_sum": (RBF(ARD) + ConstantKernel(0.7) * DotProduct(0.3)) ** 2,
-    "partly_fixed": ConstantKernel(3.0, "fixed") * RBF(ARD) * ConstantKernel(0.5)
-    + ConstantKernel(1.0, "fixed"),
+    "partly_fixed": ConstantKernel(3.0, "fixed") * RBF(ARD) * ConstantKernel(0.5) + ConstantKernel(1.0, "fixed"),
     "foreign_inside": ConstantKernel(2.0) * ExpSineSquared(1.1, 2.0) + RBF(ARD) * Matern(1.0, nu=0.8),
     "white_factor": WhiteKernel(0.3) * RBF(1.0) + RBF(ARD),
     "all_constant": ConstantKernel(2.0) * ConstantKernel(0.3) + ConstantKernel(1.0),

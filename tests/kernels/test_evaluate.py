@@ -137,9 +137,7 @@ def test_a_huge_shift_of_the_inputs_changes_nothing(name):
     W = symmetric(30)
     kernel = KERNELS[name]
     assert_allclose(kernels.gram(kernel, shifted), kernels.gram(kernel, X), rtol=1e-12)
-    assert_allclose(
-        kernels.gram(kernel, X_new + 2.0**30, shifted), kernels.gram(kernel, X_new, X), rtol=1e-12
-    )
+    assert_allclose(kernels.gram(kernel, X_new + 2.0**30, shifted), kernels.gram(kernel, X_new, X), rtol=1e-12)
     assert_allclose(kernels.contract(kernel, shifted, W), kernels.contract(kernel, X, W), rtol=1e-9)
 
 
@@ -155,9 +153,7 @@ def test_sparse_inputs_equal_dense_inputs(kernel):
         assert_allclose(kernels.gram(kernel, S, T), kernels.gram(kernel, X, Z), rtol=1e-12)
         assert_allclose(kernels.diag(kernel, S), kernels.diag(kernel, X), rtol=1e-12)
         assert_allclose(kernels.contract(kernel, S, W), kernels.contract(kernel, X, W), rtol=1e-9)
-        assert_allclose(
-            kernels.contract_cross(kernel, S, T, V), kernels.contract_cross(kernel, X, Z, V), rtol=1e-9
-        )
+        assert_allclose(kernels.contract_cross(kernel, S, T, V), kernels.contract_cross(kernel, X, Z, V), rtol=1e-9)
         assert_allclose(kernels.contract_diag(kernel, S, w), kernels.contract_diag(kernel, X, w), rtol=1e-12)
         inputs_gradient = kernels.contract_inputs(kernel, S, T, V)
         assert isinstance(inputs_gradient, np.ndarray)
@@ -215,9 +211,7 @@ def test_no_new_rows_give_an_empty_matrix():
     assert kernels.diag(KERNELS["default"], X[:0]).shape == (0,)
 
 
-@pytest.mark.parametrize(
-    ("n", "m", "max_bytes"), [(0, 5, 100), (7, 3, 48), (7, 3, 1), (10, 0, 100), (5, 10, 10**9)]
-)
+@pytest.mark.parametrize(("n", "m", "max_bytes"), [(0, 5, 100), (7, 3, 48), (7, 3, 1), (10, 0, 100), (5, 10, 10**9)])
 def test_row_blocks_cover_the_rows_within_the_budget(n, m, max_bytes):
     blocks = list(kernels.row_blocks(n, m, max_bytes))
     assert_array_equal(np.concatenate([np.arange(n)[s] for s in blocks] + [np.zeros(0, int)]), np.arange(n))

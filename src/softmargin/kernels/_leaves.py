@@ -158,9 +158,7 @@ class Diagonal:
         return np.array(self.slopes) * G.sum()
 
     def contract_inputs(self, s: slice, G: Array) -> Array | float:
-        raise NotImplementedError(
-            "the derivative of the diagonal with respect to the inputs is not needed anywhere"
-        )
+        raise NotImplementedError("the derivative of the diagonal with respect to the inputs is not needed anywhere")
 
 
 class ForeignDiagonal:
@@ -185,9 +183,7 @@ class ForeignDiagonal:
         return total
 
     def contract_inputs(self, s: slice, G: Array) -> Array | float:
-        raise NotImplementedError(
-            "the derivative of the diagonal with respect to the inputs is not needed anywhere"
-        )
+        raise NotImplementedError("the derivative of the diagonal with respect to the inputs is not needed anywhere")
 
 
 def _refuse_sparse(kernel: Any, X: Inputs, Z: Inputs | None) -> None:

@@ -95,9 +95,7 @@ def make_kernel(kernel: Kernel | str | None, n_features: int, spread: ArrayLike 
         return clone(kernel)
     if kernel is not None and kernel not in KERNEL_NAMES:
         names = ", ".join(repr(name) for name in KERNEL_NAMES)
-        raise ValueError(
-            f"kernel={kernel!r} is unknown; use None, a scikit-learn Kernel object, or one of {names}"
-        )
+        raise ValueError(f"kernel={kernel!r} is unknown; use None, a scikit-learn Kernel object, or one of {names}")
     if kernel == "precomputed":
         return PrecomputedKernel()
     scale, varying = _positive_spread(spread, n_features)
@@ -117,9 +115,7 @@ def _positive_spread(spread: ArrayLike | None, n_features: int) -> tuple[Array, 
     """The spreads with zeros replaced by ones, and which inputs vary, both of shape (d,)."""
     scale = np.ones(n_features) if spread is None else np.asarray(spread, dtype=np.float64)
     if scale.shape != (n_features,) or not np.all(np.isfinite(scale)) or np.any(scale < 0):
-        raise ValueError(
-            f"spread must hold {n_features} finite numbers >= 0, one per feature, got {spread!r}"
-        )
+        raise ValueError(f"spread must hold {n_features} finite numbers >= 0, one per feature, got {spread!r}")
     varying = scale > 0
     return np.where(varying, scale, 1.0), varying
 

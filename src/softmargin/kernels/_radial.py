@@ -128,9 +128,7 @@ def profile_of(kernel: Kernel) -> Profile | None:
 class Radial:
     """A radial kernel at given inputs. Keeps K, and D2 where a derivative needs it."""
 
-    def __init__(
-        self, kernel: Kernel, profile: Profile, X: Inputs, Z: Inputs | None, *, gradient: bool
-    ) -> None:
+    def __init__(self, kernel: Kernel, profile: Profile, X: Inputs, Z: Inputs | None, *, gradient: bool) -> None:
         self.profile = profile
         self.length_scale = _length_scale(kernel, X.shape[1])
         self.isotropic = self.length_scale.size == 1
