@@ -3,7 +3,15 @@
 Every method is vectorised over rows: `y`, `f`, `m`, `v` are arrays of shape (n,), `weight` is None or of
 shape (n,). A row of weight w stands for w identical rows, so its likelihood is raised to the power w.
 Class labels are -1 and +1. Normalising constants of the likelihood (Sollich's kappa, the noise density's
-prefactor) are part of `log_prob` and of everything derived from it.
+prefactor) are part of `log_prob` and of everything derived from it. A row of weight zero contributes exactly
+nothing: value and derivatives are 0.
+
+Beyond the protocol a likelihood may offer
+
+- ``log_v(f)`` and ``d_log_v(f)``: where p sums over y to v(f) <= 1 instead of 1 (the two hinges), ln v(f) and
+  its derivatives with respect to f and to C; the conditional and the joint evidence need them;
+- ``prob(y, f)``: the class probability itself, for normalised classifiers;
+- ``noise_variance``: the variance of y given f, for regression.
 """
 
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
@@ -66,6 +74,10 @@ class Likelihood(Protocol):
 
     def derivatives(self, y: Array, f: Array, weight: Array | None = None) -> Derivatives:
         """Slope and curvature of `log_prob` in f (map, laplace, hmc)."""
+        ...
+
+    def d_log_prob_d_params(self, y: Array, f: Array, weight: Array | None = None) -> Array:
+        """Derivatives of `log_prob` with respect to the parameters, shape (n_params, n) (map, laplace, hmc)."""
         ...
 
     def tilted_moments(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedMoments:

@@ -103,8 +103,11 @@ def _mode(lower, upper, m, v, C, w, kind):
 
 
 @njit(cache=True)
-def _walk(start, end, top, m, v, C, w, kind, sums):
-    """Add panels from start towards end until L < top - 40; sums of 1, (z-m), (z-m)^2, r (1-P), in units of e^top."""
+def _walk(start, end, peak, top, m, v, C, w, kind, sums):
+    """Add panels from start towards end until L < top - 40, in units of e^top.
+
+    Sums of 1, z - peak, g, g (z - peak) and r (1 - P), where g = C r' (1 - P) is the slope of ln P.
+    """
     direction = 1.0 if end > start else -1.0
     lower, upper = min(start, end), max(start, end)
     z = start
@@ -123,12 +126,14 @@ def _walk(start, end, top, m, v, C, w, kind, sums):
         half, centre = 0.5 * abs(stop - z), 0.5 * (stop + z)
         for k in range(_NODES.size):
             x = centre + half * _NODES[k]
-            r = _r(x, kind)[0]
+            r, dr = _r(x, kind)
+            q = _q(C * r)
             density = half * _WEIGHTS[k] * math.exp(-0.5 * (x - m) ** 2 / v + w * _log_p(C * r) - top)
             sums[0] += density
-            sums[1] += density * (x - m)
-            sums[2] += density * (x - m) ** 2
-            sums[3] += density * r * _q(C * r)
+            sums[1] += density * (x - peak)
+            sums[2] += density * C * dr * q
+            sums[3] += density * C * dr * q * (x - peak)
+            sums[4] += density * r * q
         z = stop
         if _log_density(z, m, v, C, w, kind) < top - _DROP:
             break
@@ -144,25 +149,31 @@ def _pieces(kind):
 
 @njit(cache=True)
 def sigmoid_moments(m, v, C, w, kind):
-    """ln Z, d ln Z/dm, d2 ln Z/dm2 and d ln Z/dC of Z = integral of N(z; m, v) P(z)^w; arrays of shape (n,)."""
-    out = np.empty((4, m.size))
+    """ln Z, d ln Z/dm, d2 ln Z/dm2 and d ln Z/dC of Z = integral of N(z; m, v) P(z)^w; shape (4, n).
+
+    d ln Z/dm = w <g> and d2 ln Z/dm2 = w Cov(g, z) / v, averages over the tilted density (Stein's identity):
+    unlike the tilted variance less v, both keep their relative accuracy when v is small.
+    """
+    out = np.zeros((4, m.size))
     edges = _pieces(kind)
-    modes = np.empty(edges.size - 1)
+    modes, heights = np.empty(edges.size - 1), np.empty(edges.size - 1)
     for i in range(m.size):
-        top = -np.inf
+        if w[i] == 0:
+            continue
         for j in range(modes.size):
             modes[j] = _mode(edges[j], edges[j + 1], m[i], v[i], C, w[i], kind)
-            top = max(top, _log_density(modes[j], m[i], v[i], C, w[i], kind))
-        sums = np.zeros(4)
+            heights[j] = _log_density(modes[j], m[i], v[i], C, w[i], kind)
+        top, peak = heights.max(), modes[heights.argmax()]
+        sums = np.zeros(5)
         for j in range(modes.size):
-            if _log_density(modes[j], m[i], v[i], C, w[i], kind) > top - _DROP:
-                _walk(modes[j], edges[j], top, m[i], v[i], C, w[i], kind, sums)
-                _walk(modes[j], edges[j + 1], top, m[i], v[i], C, w[i], kind, sums)
-        shift = sums[1] / sums[0]
+            if heights[j] > top - _DROP:
+                _walk(modes[j], edges[j], peak, top, m[i], v[i], C, w[i], kind, sums)
+                _walk(modes[j], edges[j + 1], peak, top, m[i], v[i], C, w[i], kind, sums)
+        slope = sums[2] / sums[0]
         out[0, i] = top + math.log(sums[0]) - 0.5 * math.log(2 * math.pi * v[i])
-        out[1, i] = shift / v[i]
-        out[2, i] = (sums[2] / sums[0] - shift * shift) / v[i] ** 2 - 1 / v[i]
-        out[3, i] = w[i] * sums[3] / sums[0]
+        out[1, i] = w[i] * slope
+        out[2, i] = w[i] * (sums[3] - slope * sums[1]) / sums[0] / v[i]
+        out[3, i] = w[i] * sums[4] / sums[0]
     return out
 
 

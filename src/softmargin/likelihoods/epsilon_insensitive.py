@@ -1,17 +1,21 @@
 """The epsilon-insensitive noise density of support vector regression (Gao, Gunn & Harris, eq. 2.3).
 
 p(t | f) = C / (2 (epsilon C + 1)) exp(-C max(|t - f| - epsilon, 0)). It is normalised over the target t.
-Tilted moments are eqs. 3.5-3.9 in a form referred to the kinks t +- epsilon, which neither overflows nor cancels.
+Tilted moments are eqs. 3.5-3.9 in a form referred to the kinks t +- epsilon and written as sums of
+positive terms, which neither overflows nor cancels.
 """
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, logsumexp, ndtr
+from scipy.special import erfcx, log_ndtr, logsumexp, ndtr, softmax
 
-from softmargin.likelihoods._gauss import LOG_SQRT_HALF_PI, log_phi, rho
+from softmargin.likelihoods._gauss import LOG_SQRT_HALF_PI, log_phi, log_R, rho
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
+_NODES, _WEIGHTS = 0.5 * (1 + _NODES), 0.5 * _WEIGHTS
 
 
 @dataclass(frozen=True)
@@ -79,23 +83,32 @@ class EpsilonInsensitive:
         """Integrate p(y | f)^w against N(f; m, v), in closed form."""
         w = np.ones_like(m) if weight is None else weight
         C, s = self.C * w, np.sqrt(v)
-        lo, hi = (y - self.epsilon - m) / s, (y + self.epsilon - m) / s
-        # Three parts: below the flat top (f < y - eps), on it, above it. Each as the log of its mass.
-        log_lo, log_hi = _log_tail(lo, C * s), _log_tail(-hi, C * s)
-        log_parts = np.stack([log_lo, _log_interval(lo, hi), log_hi])
-        log_G = logsumexp(log_parts, axis=0)
-        p_lo, p_hi = np.exp(log_lo - log_G), np.exp(log_hi - log_G)
-        slope = C * (p_lo - p_hi)
-        rho_lo, rho_hi = rho(lo - C * s), rho(-hi - C * s)
-        curvature = -_minus_curvature(p_lo, p_hi, rho_lo, rho_hi, lo, hi, C, s)
-        # <max(|y - f| - eps, 0)> = s [Lo rho(lo - C s) + Up rho(-hi - C s)] / G.
-        mean_excess = s * (p_lo * rho_lo + p_hi * rho_hi)
+        # Mirror so that the Gaussian sits on the lower side: m <= y. Edges of the flat top, in units of s from m:
+        lo, hi, width = (np.abs(y - m) - self.epsilon) / s, (np.abs(y - m) + self.epsilon) / s, 2 * self.epsilon / s
+        below, above = lo - C * s, -hi - C * s
+        log_top, rise = _truncated_normal(lo, hi, width)
+        # Shares of the mass below, on and above the flat top. Relative to phi(lo) nothing cancels.
+        below_share, top_share, above_share = softmax(
+            np.stack([log_R(below), log_top, log_R(above) - 0.5 * width * (lo + hi)]), axis=0
+        )
+        # Mean distances from the flat top's edges, outwards (depth, height) and inwards (rise, width - rise).
+        depth, height = rho(below), rho(above)
+        # -d2 ln G/dm2 = C/s times the sum over pairs of parts of share * share * distance of their means (in s),
+        # the outer pair counted twice.
+        spread = (
+            below_share * top_share * (depth + rise)
+            + above_share * top_share * (height + width - rise)
+            + 2 * below_share * above_share * (depth + width + height)
+        )
+        log_G = logsumexp(np.stack([_log_tail(lo, C * s), _log_mass(lo, hi, log_top), _log_tail(-hi, C * s)]), axis=0)
+        mean_excess = s * (below_share * depth + above_share * height)
         d_norm = self.d_log_norm
         return TiltedMoments(
-            log_z=log_G + w * self.log_norm,
-            d_mean=slope,
-            d2_mean=curvature,
-            d_params=np.stack([w * (d_norm[0] - mean_excess), w * d_norm[1] + C * (p_lo + p_hi)]),
+            # A row of weight zero is no row: exactly 0, where rounding would leave 1e-16.
+            log_z=np.where(w > 0, log_G, 0.0) + w * self.log_norm,
+            d_mean=np.sign(y - m) * C * (below_share - above_share),
+            d2_mean=-(C / s) * spread,
+            d_params=np.stack([w * (d_norm[0] - mean_excess), w * d_norm[1] + C * (below_share + above_share)]),
         )
 
     def expected_log_prob(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> ExpectedLogProb:
@@ -133,25 +146,28 @@ def _log_tail(edge: Array, slope: Array) -> Array:
     )
 
 
-def _minus_curvature(
-    p_lo: Array, p_hi: Array, rho_lo: Array, rho_hi: Array, lo: Array, hi: Array, C: Array, s: Array
-) -> Array:
-    """-d2 ln G/dm2 = (C/s) [phi(lo) + phi(hi)]/G - C^2 (p_lo + p_hi) + C^2 (p_lo - p_hi)^2 >= 0.
+def _truncated_normal(lo: Array, hi: Array, width: Array) -> tuple[Array, Array]:
+    """ln of the mass of a standard normal on [lo, hi] over phi(lo), and its mean distance from lo.
 
-    With phi(lo)/Lo = rho_lo - lo + C s the C^2 can be taken out by hand: near the kinks from the first two
-    terms, far from them (outliers, where each term is C^2) from the last two.
+    `width` is hi - lo, free of rounding; lo + hi >= 0.
     """
-    near = (C / s) * (p_lo * (rho_lo - lo) + p_hi * (rho_hi + hi)) + (C * (p_lo - p_hi)) ** 2
-    far = (C / s) * (p_lo * (rho_lo - lo + C * s) + p_hi * (rho_hi + hi + C * s)) - C**2 * (
-        p_lo * (1 - p_lo) + p_hi * (1 - p_hi) + 2 * p_lo * p_hi
-    )
-    return np.where(np.maximum(p_lo * np.abs(lo), p_hi * np.abs(hi)) < C * s, near, far)
+    # A short interval: Gauss-Legendre on phi(lo + u)/phi(lo) = exp(-lo u - u^2/2), 0 <= u <= width.
+    short = width * np.maximum(np.maximum(np.abs(lo), width), 1) <= 4
+    lo_, hi_, width_ = np.where(short, lo, 0), np.where(short, 0, hi), np.where(short, width, 0)
+    u = width_ * _NODES[:, None]
+    density = _WEIGHTS[:, None] * np.exp(-u * (lo_ + 0.5 * u))
+    mass = density.sum(axis=0)
+    with np.errstate(divide="ignore"):  # epsilon = 0: no flat top, no mass
+        log_short = np.log(width_) + np.log(mass)
+    # A long one: the tail beyond lo less the tail beyond hi, a fraction t of it and below 1/5.
+    lo_ = np.where(short, 0, lo)
+    t = np.where(short, 0, np.exp(-0.5 * width * (lo + hi) + log_R(-hi_) - log_R(-lo_)))
+    log_long = log_R(-lo_) + np.log1p(-t)
+    rise = (rho(-lo_) - t * (rho(-hi_) + width)) / (1 - t)
+    return np.where(short, log_short, log_long), np.where(short, (density * u).sum(axis=0) / mass, rise)
 
 
-def _log_interval(lo: Array, hi: Array) -> Array:
-    """ln[Phi(hi) - Phi(lo)], on the side of the tail where the difference does not cancel."""
-    flip = lo > 0
-    a, b = np.where(flip, -hi, lo), np.where(flip, -lo, hi)
-    log_b, log_a = log_ndtr(b), log_ndtr(a)
-    with np.errstate(divide="ignore"):
-        return log_b + np.log(-np.expm1(np.minimum(log_a - log_b, 0)))
+def _log_mass(lo: Array, hi: Array, log_top: Array) -> Array:
+    """ln[Phi(hi) - Phi(lo)], from its complement where that is small."""
+    complement = ndtr(np.minimum(lo, -1)) + ndtr(-np.maximum(hi, 1))
+    return np.where(lo < -1, np.log1p(-complement), log_phi(lo) + log_top)

@@ -9,12 +9,13 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, ndtr
 
 from softmargin.likelihoods._gauss import log_R, one_plus_x_rho, rho
-from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
+from softmargin.likelihoods._protocol import Array
+from softmargin.likelihoods._slack import ExpectedLoss, SlackLikelihood, TiltedLoss
 from softmargin.likelihoods.link import SquaredLink
 
 
 @dataclass(frozen=True)
-class SquaredHinge:
+class SquaredHinge(SlackLikelihood):
     """Squared hinge likelihood (quadratic slack penalty, p = 2).
 
     Parameters
@@ -29,11 +30,7 @@ class SquaredHinge:
     array([-0.2325])
     """
 
-    C: float = 1.0
-
     name: ClassVar[str] = "squared_hinge"
-    param_names: ClassVar[tuple[str, ...]] = ("C",)
-    is_classifier: ClassVar[bool] = True
 
     @cached_property
     def _peak(self) -> float:
@@ -57,69 +54,39 @@ class SquaredHinge:
         z = self._peak
         return (1 + z * z) / 2 - z * float(np.tanh(self.C * z))
 
-    def log_prob(self, y: Array | float, f: Array, weight: Array | None = None) -> Array:
-        """Return w ln Q(y | f)."""
-        w = 1.0 if weight is None else weight
-        return w * (self.log_kappa - 0.5 * self.C * np.maximum(1 - y * f, 0) ** 2)
+    def loss(self, z: Array) -> Array:
+        """l(z) = max(1 - z, 0)^2 / 2."""
+        return 0.5 * np.maximum(1 - z, 0) ** 2
 
-    def log_v(self, f: Array) -> Array:
-        """ln v(f) = ln[Q(+1 | f) + Q(-1 | f)] <= 0."""
-        return np.logaddexp(self.log_prob(1.0, f), self.log_prob(-1.0, f))
+    def d_loss(self, z: Array) -> tuple[Array, Array]:
+        """First and second derivative of l(z)."""
+        return -np.maximum(1 - z, 0), np.where(z < 1, 1.0, 0.0)
 
-    def d_log_v(self, f: Array) -> tuple[Array, Array]:
-        """Derivatives of ln v(f) with respect to f and to C."""
-        p = self.normalised().prob(1.0, f)
-        plus, minus = np.maximum(1 - f, 0), np.maximum(1 + f, 0)
-        d_f = self.C * (p * plus - (1 - p) * minus)
-        return d_f, self.d_log_kappa - 0.5 * (p * plus**2 + (1 - p) * minus**2)
-
-    def derivatives(self, y: Array, f: Array, weight: Array | None = None) -> Derivatives:
-        """Return slope and curvature of `log_prob` in f."""
-        w = 1.0 if weight is None else weight
-        slack = np.maximum(1 - y * f, 0)
-        return Derivatives(w * self.C * y * slack, -w * self.C * np.where(slack > 0, 1.0, 0.0))
-
-    def d_log_prob_d_params(self, y: Array, f: Array, weight: Array | None = None) -> Array:
-        """d log_prob / dC, shape (1, n)."""
-        w = 1.0 if weight is None else weight
-        return np.atleast_2d(w * (self.d_log_kappa - 0.5 * np.maximum(1 - y * f, 0) ** 2))
-
-    def tilted_moments(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedMoments:
-        """Integrate Q(y | f)^w against N(f; m, v), in closed form."""
-        w = np.ones_like(m) if weight is None else weight
-        C = self.C * w
+    def tilted_loss(self, m: Array, v: Array, C: Array) -> TiltedLoss:
+        """Integrate exp(-C l(z)) against N(z; m, v)."""
         s = np.sqrt(v)
         q = 1 + C * v
-        a = (y * m - 1) / s
+        a = (m - 1) / s
         b = -a / np.sqrt(q)
-        log_a = log_ndtr(a)
-        log_b = -0.5 * np.log(q) - 0.5 * a * a * (C * v / q) + log_ndtr(b)
-        r = expit(log_R(b) - 0.5 * np.log(q) - log_R(a))
+        # Z = A + B: A = Phi(a) is the mass beyond z = 1, B = q^-1/2 exp(-a^2 C v / 2q) Phi(b) that on the parabola.
+        log_A = log_ndtr(a)
+        log_B = -0.5 * np.log(q) - 0.5 * a * a * (C * v / q) + log_ndtr(b)
+        r = expit(log_R(b) - 0.5 * np.log(q) - log_R(a))  # B / Z
         rho_b = rho(b)
-        slope = C * s / np.sqrt(q) * r * rho_b
-        curvature = -(C / q) * r * (1 + C * v / np.sqrt(q) * (1 - r) * rho(a) * rho_b)
-        mean_loss = 0.5 * (v / q) * r * one_plus_x_rho(b)
-        return TiltedMoments(
-            log_z=np.logaddexp(log_a, log_b) + w * self.log_kappa,
-            d_mean=y * slope,
-            d2_mean=curvature,
-            d_params=np.atleast_2d(w * (self.d_log_kappa - mean_loss)),
+        return TiltedLoss(
+            log_z=np.logaddexp(log_A, log_B),
+            slope=C * s / np.sqrt(q) * r * rho_b,
+            curvature=-(C / q) * r * (1 + C * v / np.sqrt(q) * (1 - r) * rho(a) * rho_b),
+            mean_loss=0.5 * (v / q) * r * one_plus_x_rho(b),
         )
 
-    def expected_log_prob(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> ExpectedLogProb:
-        """Average w ln Q(y | f) over f ~ N(m, v), in closed form."""
-        w = np.ones_like(m) if weight is None else weight
+    def expected_loss(self, m: Array, v: Array) -> ExpectedLoss:
+        """Average l(z) over z ~ N(m, v)."""
         s = np.sqrt(v)
-        t = (1 - y * m) / s
+        t = (1 - m) / s
         Phi = ndtr(t)
         # E[max(1 - z, 0)^2] = v [(1 + t^2) Phi(t) + t phi(t)] = v Phi(t) (1 + t rho(t)).
-        mean_loss = 0.5 * v * Phi * one_plus_x_rho(t)
-        return ExpectedLogProb(
-            value=w * (self.log_kappa - self.C * mean_loss),
-            d_mean=w * self.C * y * s * Phi * rho(t),
-            d_var=-0.5 * w * self.C * Phi,
-            d_params=np.atleast_2d(w * (self.d_log_kappa - mean_loss)),
-        )
+        return ExpectedLoss(value=0.5 * v * Phi * one_plus_x_rho(t), d_mean=-s * Phi * rho(t), d_var=0.5 * Phi)
 
     def normalised(self) -> SquaredLink:
         """Return the class probability P(y | f) = Q(y | f) / v(f)."""
