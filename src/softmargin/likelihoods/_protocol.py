@@ -11,7 +11,8 @@ Beyond the protocol a likelihood may offer
 - ``log_v(f)`` and ``d_log_v(f)``: where p sums over y to v(f) <= 1 instead of 1 (the two hinges), ln v(f) and
   its derivatives with respect to f and to C; the conditional and the joint evidence need them;
 - ``prob(y, f)``: the class probability itself, for normalised classifiers;
-- ``noise_variance``: the variance of y given f, for regression.
+- ``noise_variance``: the variance of y given f, for regression;
+- ``initial_sites(y, weight)``: precisions and shifts (tau, nu), each of shape (n,), from which EP starts.
 """
 
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable

@@ -29,7 +29,7 @@ class Hinge(SlackLikelihood):
     --------
     >>> import numpy as np
     >>> Hinge(C=2.0).log_prob(np.array([1.0]), np.array([-0.5])).round(4)
-    array([-3.0182])
+    array([-3.0181])
     """
 
     name: ClassVar[str] = "hinge"

@@ -27,7 +27,7 @@ class SquaredHinge(SlackLikelihood):
     --------
     >>> import numpy as np
     >>> SquaredHinge(C=2.0).log_prob(np.array([1.0]), np.array([1.5])).round(4)
-    array([-0.2325])
+    array([-0.0197])
     """
 
     name: ClassVar[str] = "squared_hinge"
