@@ -62,6 +62,30 @@ def test_contraction_over_several_row_blocks(kernel, monkeypatch):
     assert_allclose(kernels.gram(kernel, X), kernel(X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["default", "matern0.5", "matern2.5_ard", "rational", "sum_of_products"])
+def test_large_matrices_in_their_own_row_blocks(name):
+    n = 600
+    assert len(list(kernels.row_blocks(n, n))) > 2
+    kernel, X, W = KERNELS[name], inputs(n), symmetric(n)
+    K, gradient = kernel(X, eval_gradient=True)
+    evaluation = kernels.evaluate(kernel, X)
+    for ours in (evaluation.K, kernels.gram(kernel, X)):
+        assert_allclose(ours, K, rtol=1e-12, atol=0)
+        assert_array_equal(ours, ours.T)
+    assert_allclose(kernels.gram(kernel, X, X[:500]), kernel(X, X[:500]), rtol=1e-12)
+    assert_allclose(evaluation.contract(W), np.einsum("ij,ija->a", W, gradient), rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["matern0.5", "matern1.5", "rbf"])
+def test_contraction_over_close_pairs_only(name):
+    X = np.vstack([inputs(10), inputs(10) + 1e-4])
+    W = np.roll(np.eye(20), 10, axis=0)
+    kernel = KERNELS[name]
+    expected = np.einsum("ij,ija->a", W, kernel(X, eval_gradient=True)[1])
+    assert np.all(expected > 0)
+    assert_allclose(kernels.contract(kernel, X, W), expected, rtol=1e-7)
+
+
 @ALL
 def test_cross_contraction_equals_finite_differences(kernel):
     X, Z = inputs(12), inputs(7, seed=3)
