@@ -1,0 +1,151 @@
+"""What both estimators share: the meaning of their parameters."""
+
+import logging
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.gaussian_process.kernels import Kernel
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from softmargin._linalg import Array
+from softmargin.criteria import CRITERIA
+from softmargin.estimators._model import LatentModel
+from softmargin.estimators._rows import spread_of
+from softmargin.estimators._tuning import Tuning
+from softmargin.inference import INFERENCES, get_inference
+from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel
+from softmargin.search import SEARCHES, Evaluation, HyperPrior
+
+logger = logging.getLogger("softmargin")
+
+PSD_TOLERANCE = 1e-8
+"""How negative an eigenvalue of a precomputed matrix may be, relative to the largest."""
+
+
+def check_choice(name: str, value: Any, allowed: list[Any]) -> None:
+    """Raise a ValueError that names the parameter, the value and the options."""
+    if not any(value is a or (isinstance(value, str) and value == a) for a in allowed):
+        raise ValueError(f"{name}={value!r} is not allowed; choose one of {', '.join(map(repr, allowed))}")
+
+
+def check_number(
+    name: str, value: Any, *, low: float, strict: bool, integer: bool = False, optional: bool = False
+) -> None:
+    """Raise a ValueError unless value is a finite number above `low` (or None, if optional)."""
+    if value is None and optional:
+        return
+    kind = Integral if integer else Real
+    ok = isinstance(value, kind) and not isinstance(value, bool) and np.isfinite(float(value))
+    if not ok or value < low or (strict and value == low):
+        what = "an integer" if integer else "a finite number"
+        hint = ", or None to learn it from the data" if optional else ""
+        raise ValueError(f"{name}={value!r} must be {what} {'>' if strict else '>='} {low:g}{hint}")
+
+
+class LatentEstimator(BaseEstimator):
+    """Parameters, validation and fitted names common to BayesianSVC and BayesianSVR."""
+
+    def _check_parameters(self) -> None:
+        if not (self.kernel is None or isinstance(self.kernel, Kernel)):
+            check_choice("kernel", self.kernel, [None, *KERNEL_NAMES])
+        check_number("C", self.C, low=0, strict=True, optional=True)
+        check_choice("inference", self.inference, sorted(INFERENCES))
+        check_choice("criterion", self.criterion, ["auto", *sorted(CRITERIA)])
+        check_choice("search", self.search, [None, *sorted(SEARCHES)])
+        check_number("n_restarts", self.n_restarts, low=0, strict=False, integer=True)
+        check_number("max_iter", self.max_iter, low=1, strict=False, integer=True)
+        check_number("tol", self.tol, low=0, strict=True)
+        if not (self.hyperprior is None or isinstance(self.hyperprior, HyperPrior)):
+            check_choice("hyperprior", self.hyperprior, ["auto", None])
+
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, PrecomputedKernel) or (
+            isinstance(self.kernel, str) and self.kernel == "precomputed"
+        )
+
+    def _validate_training(self, X: Any, y: Any, sample_weight: Any, **kwargs: Any) -> tuple[Any, Any, Array | None]:
+        self._check_parameters()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=1, **kwargs)
+        if self._is_precomputed():
+            check_gram(X)
+        if sample_weight is None:
+            return X, y, None
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        if np.any(weight < 0):
+            raise ValueError(f"sample_weight must not be negative; the smallest given is {weight.min():g}")
+        if not np.any(weight > 0):
+            raise ValueError("sample_weight is zero for every row; give at least one row a positive weight")
+        return X, y, weight
+
+    def _validate_new(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+
+    def _spread(self, X: Any, weight: Array | None) -> Array:
+        if self._is_precomputed():
+            return np.empty(0)
+        return spread_of(X, weight)
+
+    def _tuning(self, hyperprior: HyperPrior) -> Tuning:
+        chosen = hyperprior if self.hyperprior == "auto" else self.hyperprior
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        inference = get_inference(self.inference)()
+        return Tuning(
+            inference,
+            self.criterion,
+            self.search,
+            chosen,
+            self.n_restarts,
+            self.max_iter,
+            self.tol,
+            self.n_jobs,
+            seed,
+            self._log if self.verbose else None,
+        )
+
+    def _log(self, evaluation: Evaluation) -> None:
+        logger.info("objective %.4f, criterion %.4f", evaluation.value, evaluation.criterion)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._is_precomputed()
+        return tags
+
+
+def check_gram(K: Any) -> None:
+    """Raise a clear error unless a precomputed matrix is square, symmetric and positive semi-definite."""
+    if issparse(K):
+        raise ValueError("a precomputed kernel matrix must be dense; call .toarray() first")
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(f"a precomputed kernel matrix must be square, got shape {K.shape}")
+    if not np.allclose(K, K.T, rtol=1e-8, atol=1e-10 * np.abs(K).max(initial=0)):
+        raise ValueError("the precomputed kernel matrix is not symmetric; use (K + K.T) / 2 if that is what you mean")
+    eigenvalues = np.linalg.eigvalsh(K)
+    if eigenvalues[0] < -PSD_TOLERANCE * max(eigenvalues[-1], 0.0) or eigenvalues[-1] <= 0:
+        raise ValueError(
+            f"the precomputed kernel matrix is not positive semi-definite: its most negative eigenvalue is "
+            f"{eigenvalues[0]:.3g}. Add at least {-eigenvalues[0]:.3g} to its diagonal, or clip its negative "
+            "eigenvalues to zero"
+        )
+
+
+def relevance(model: LatentModel, spread: Array) -> Array | None:
+    """Inverse length scale of each input in units of its spread, the largest scaled to 1; None if there are none."""
+    from softmargin.kernels import roles
+
+    result = np.zeros(len(spread))
+    found = False
+    for role, theta in zip(roles(model.kernel, len(spread)), model.kernel.theta):
+        if role.kind == "length_scale":
+            inputs = slice(None) if role.input is None else role.input
+            result[inputs] = np.maximum(result[inputs], spread[inputs] / np.exp(theta))
+            found = True
+    if not found:
+        return None
+    top = result.max(initial=0.0)
+    return result / top if top > 0 else result

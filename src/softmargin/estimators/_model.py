@@ -1,0 +1,85 @@
+"""One fitted latent function: kernel, likelihood, posterior and training rows; prediction in blocks of rows."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel
+
+from softmargin._linalg import Array
+from softmargin.estimators._rows import Rows
+from softmargin.inference import Posterior
+from softmargin.kernels import PrecomputedKernel, diag, gram, row_blocks
+from softmargin.likelihoods import Likelihood
+
+
+@dataclass(frozen=True)
+class LatentModel:
+    """The result of a fit of one latent function, and its predictions."""
+
+    rows: Rows = field(repr=False)
+    kernel: Kernel
+    likelihood: Likelihood
+    posterior: Posterior = field(repr=False)
+    svm: Posterior = field(repr=False)
+    """The support vector machine itself (MAP) at the same hyperparameters."""
+    path: list[dict[str, Any]] = field(repr=False)
+    """Every evaluation of the search."""
+    objective: float
+    """Criterion plus log hyperprior at the end of the search (nan without a search)."""
+    z: Array = field(repr=False)
+    """The learnt coordinates."""
+
+    def blocks(self, X: Any) -> Iterator[tuple[slice, Array, Callable[[], Array]]]:
+        """Yield (rows, k(X, X_train), a function that gives k(x, x)) so that memory does not grow with X."""
+        n_train = len(self.rows.y)
+        for block in row_blocks(X.shape[0], n_train):
+            part = X[block]
+            if isinstance(self.kernel, PrecomputedKernel):
+                yield block, np.ascontiguousarray(part[:, self.rows.first]), _no_diagonal
+            else:
+                yield block, gram(self.kernel, part, self.rows.X), lambda part=part: diag(self.kernel, part)
+
+    def latent(self, X: Any) -> tuple[Array, Array]:
+        """Posterior mean and variance of f at new rows, shape (n,) each."""
+        mean, variance = np.empty(X.shape[0]), np.zeros(X.shape[0])
+        for block, K_star, k_diag in self.blocks(X):
+            mean[block] = self.posterior.latent_mean(K_star)
+            if self.posterior.site_precision is not None:
+                variance[block] = self.posterior.latent_variance(K_star, k_diag())
+        return mean, variance
+
+    def log_odds(self, X: Any, probability: str) -> Array:
+        """ln P(+1 | x)/P(-1 | x) by averaging, at the posterior mean or at the MAP (Sollich 2002, 33, 36, 37)."""
+        out = np.empty(X.shape[0])
+        link = self.likelihood.normalised()
+        for block, K_star, k_diag in self.blocks(X):
+            if probability == "average" and self.posterior.site_precision is not None:
+                one = np.ones(len(K_star))
+                up, down = (self.posterior.log_predictive(self.likelihood, y, K_star, k_diag()) for y in (one, -one))
+                out[block] = up - down
+            else:
+                chosen = self.svm if probability == "map" else self.posterior
+                f = chosen.latent_mean(K_star)
+                out[block] = link.C * link.odds(f)[0]  # type: ignore[attr-defined]
+        return out
+
+    def covariance(self, X: Any) -> Array:
+        """Joint posterior covariance of f at new rows, shape (n, n)."""
+        K_star = gram(self.kernel, X, self.rows.X)
+        return self.posterior.latent_covariance(K_star, gram(self.kernel, X))
+
+    def sample(self, X: Any, n_samples: int, random_state: np.random.RandomState) -> Array:
+        """Draw latent functions from the posterior at new rows, shape (n, n_samples)."""
+        mean, _ = self.latent(X)
+        values, vectors = np.linalg.eigh(self.covariance(X))
+        root = vectors * np.sqrt(np.maximum(values, 0))
+        return mean[:, None] + root @ random_state.standard_normal((len(mean), n_samples))
+
+
+def _no_diagonal() -> Array:
+    raise ValueError(
+        "latent variances need k(x, x) at the new rows, which a precomputed kernel does not give; "
+        "use probability='mean' or 'map', inference='map', or a kernel object instead of 'precomputed'"
+    )

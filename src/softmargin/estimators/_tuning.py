@@ -1,0 +1,218 @@
+"""The fit loop of one latent function: search stages, then the posterior at the learnt hyperparameters.
+
+The default policy for classification (`criterion="auto"`) has two stages. The link evidence learns the relative length
+scales of the inputs; EP's leave-one-out log loss then learns the common scale, the amplitude, the offset and C, which the
+evidence gets wrong on real data. For regression the likelihood is normalised and the evidence learns everything.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.gaussian_process.kernels import Kernel
+from threadpoolctl import threadpool_limits
+
+from softmargin._linalg import Array
+from softmargin.criteria import get_criterion
+from softmargin.estimators._model import LatentModel
+from softmargin.estimators._rows import Rows
+from softmargin.inference import EP, Inference, get_inference
+from softmargin.inference.map import MAP
+from softmargin.kernels import evaluate
+from softmargin.search import (
+    Coordinates,
+    Evaluation,
+    HyperPrior,
+    NoiseCoordinates,
+    Objective,
+    SearchResult,
+    Subspace,
+    get_search,
+)
+
+logger = logging.getLogger(__name__)
+
+SMALL = 100
+"""Up to so many rows the second stage gets a second start: with little data the optimum can have two basins."""
+RARE = 0.15
+"""A class rarer than this needs a wider prior on the offset."""
+SECOND_START = {"length_scale": -0.4, "amplitude": 1.0, "offset": -1.0, "C": 0.5}
+"""ln of the second start; the length scale relative to sqrt(d) times the spread."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What the estimator was asked to do."""
+
+    inference: Inference
+    criterion: str
+    search: str | None
+    hyperprior: HyperPrior | None
+    n_restarts: int
+    max_iter: int
+    tol: float
+    n_jobs: int | None
+    seed: int
+    callback: Callable[[Evaluation], None] | None = None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One search: a criterion, and the directions of the space it moves in (None: all)."""
+
+    criterion: str
+    directions: Array | None = None
+
+
+def fit_latent(
+    rows: Rows, kernel: Kernel, noise: NoiseCoordinates, spread: Array, tuning: Tuning, start: Array | None = None
+) -> LatentModel:
+    """Learn the hyperparameters of one latent function and infer its posterior."""
+    coordinates = Coordinates(kernel, noise, n_features=len(spread))
+    path: list[dict[str, Any]] = []
+    z, value, last = coordinates.start if start is None else start, float("nan"), None
+    if tuning.search is not None and len(z):
+        z, value, last = _search(rows, coordinates, spread, tuning, z, path)
+    model = coordinates.model(z)
+    posterior = None if last is None else last.posterior
+    K = evaluate(model.kernel, rows.X).K
+    if posterior is None or posterior.method != tuning.inference.name or _link_was_used(tuning):
+        posterior = tuning.inference.infer(K, rows.y, model.likelihood, rows.weight)
+    svm = posterior if posterior.method == "map" else MAP().infer(K, rows.y, model.likelihood, rows.weight)
+    # The gradient has done its work: n^2 numbers less to keep.
+    posterior, svm = replace(posterior, d_gram=None), replace(svm, d_gram=None)
+    return LatentModel(rows, model.kernel, model.likelihood, posterior, svm, path, value, z)
+
+
+def _link_was_used(tuning: Tuning) -> bool:
+    return tuning.criterion == "link_evidence"
+
+
+def stages(criterion: str, coordinates: Coordinates, spread: Array, is_classifier: bool) -> list[Stage]:
+    """Spell the policy out."""
+    if criterion != "auto":
+        return [Stage(criterion)]
+    if not is_classifier:
+        return [Stage("evidence")]
+    scales = [
+        i
+        for i, role in enumerate(coordinates.roles)
+        if role.kind == "length_scale" and role.input is not None and spread[role.input] > 0
+    ]
+    if len(scales) < 2:
+        return [Stage("loo")]
+    n_z = len(coordinates.start)
+    common = np.zeros(n_z)
+    common[scales] = 1
+    others = [np.eye(n_z)[i] for i, name in enumerate(coordinates.names) if not name.startswith("length_scale")]
+    return [Stage("link_evidence"), Stage("loo", np.stack([common, *others], axis=1))]
+
+
+def _search(
+    rows: Rows, coordinates: Coordinates, spread: Array, tuning: Tuning, start: Array, path: list[dict[str, Any]]
+) -> tuple[Array, float, Evaluation]:
+    """Run the stages from every start and return the best end."""
+    log_prior = None if tuning.hyperprior is None else tuning.hyperprior.bind(coordinates, spread)
+    rng = np.random.RandomState(tuning.seed)
+    starts = [start, *(_random_start(coordinates, start, rng) for _ in range(tuning.n_restarts))]
+
+    def climb(z: Array, seed: int) -> tuple[SearchResult, list[dict[str, Any]]]:
+        own: list[dict[str, Any]] = []
+        result = None
+        for stage in stages(tuning.criterion, coordinates, spread, _is_classifier(noise=coordinates.noise)):
+            objective = _objective(rows, coordinates, stage.criterion, tuning, log_prior, own)
+            result = _climb_stage(objective, stage, z, coordinates, rows, spread, tuning, seed)
+            z = result.best.z
+        assert result is not None
+        return result, own
+
+    if len(starts) == 1:
+        ends = [climb(start, tuning.seed)]
+    else:
+        with threadpool_limits(1):
+            ends = Parallel(n_jobs=tuning.n_jobs)(delayed(climb)(z, tuning.seed + k) for k, z in enumerate(starts))
+    for k, (_, own) in enumerate(ends):
+        path.extend({"start": k, **row} for row in own)
+    best = max((end for end, _ in ends), key=lambda end: end.best.value)
+    return best.best.z, best.best.value, best.best
+
+
+def _climb_stage(
+    objective: Objective,
+    stage: Stage,
+    z: Array,
+    coordinates: Coordinates,
+    rows: Rows,
+    spread: Array,
+    tuning: Tuning,
+    seed: int,
+) -> SearchResult:
+    search = get_search(tuning.search or "lbfgs")(max_iter=tuning.max_iter, tol=tuning.tol)
+    rng = np.random.RandomState(seed)
+    if stage.directions is None:
+        return search.maximise(objective, z, coordinates.bounds, rng)
+    space = Subspace(objective, z, stage.directions)
+    bounds = space.bounds(coordinates.bounds)
+    result = search.maximise(space, np.zeros(bounds.shape[0]), bounds, rng)
+    if len(rows.y) <= SMALL and tuning.criterion == "auto":
+        second = np.clip(_second_start(space, coordinates, spread), bounds[:, 0], bounds[:, 1])
+        other = search.maximise(space, second, bounds, rng)
+        result = max(result, other, key=lambda r: r.best.value)
+    return result
+
+
+def _second_start(space: Subspace, coordinates: Coordinates, spread: Array) -> Array:
+    """The u of `SECOND_START`: for the common length scale as a mean over inputs."""
+    varying = spread > 0
+    log_unit = np.log(np.where(varying, spread, 1.0)) + 0.5 * np.log(max(int(varying.sum()), 1))
+    target = space.origin.copy()
+    for i, name in enumerate(coordinates.names):
+        kind = name.split("_")[0] if not name.startswith("length_scale") else "length_scale"
+        if kind not in SECOND_START:
+            continue
+        target[i] = SECOND_START[kind]
+        if kind == "length_scale":
+            target[i] += log_unit[coordinates.roles[i].input or 0]
+    weight = space.directions / np.maximum(np.sum(space.directions**2, axis=0), 1e-300)
+    return weight.T @ (target - space.origin)
+
+
+def _objective(
+    rows: Rows,
+    coordinates: Coordinates,
+    criterion: str,
+    tuning: Tuning,
+    log_prior: Any,
+    path: list[dict[str, Any]],
+) -> Objective:
+    chosen = get_criterion(criterion)()
+    if chosen.inference is None:
+        inference = tuning.inference
+    elif criterion == "loo":
+        # The adjoint needs the fixed point to more digits than a value does.
+        inference = EP(tol=1e-7)
+    else:
+        inference = get_inference(chosen.inference)()
+    return Objective(
+        rows.X, rows.y, rows.weight, coordinates, chosen, inference, log_prior, criterion, path, tuning.callback
+    )
+
+
+def _is_classifier(noise: NoiseCoordinates) -> bool:
+    return bool(noise.likelihood(noise.start).is_classifier)
+
+
+def _random_start(coordinates: Coordinates, start: Array, rng: np.random.RandomState) -> Array:
+    """A draw around the deterministic start, wide enough to find another basin if there is one."""
+    low, high = coordinates.bounds.T
+    return np.clip(start + rng.standard_normal(len(start)), low, high)
+
+
+def classifier_prior(y: Array, weight: Array | None) -> HyperPrior:
+    """The default hyperprior of a binary problem; a rare class gets a wider prior on the offset."""
+    w = np.ones_like(y) if weight is None else weight
+    share = float(w @ (y > 0) / w.sum())
+    return replace(HyperPrior(), offset=(0.0, 2.0)) if min(share, 1 - share) < RARE else HyperPrior()

@@ -1,0 +1,427 @@
+"""BayesianSVC: the support vector classifier that tunes itself and gives honest class probabilities."""
+
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.special import expit, log_expit
+from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from softmargin._linalg import Array
+from softmargin.criteria import Problem, get_criterion, leave_one_out
+from softmargin.estimators._base import LatentEstimator, check_choice, relevance
+from softmargin.estimators._model import LatentModel
+from softmargin.estimators._multiclass import couple, fit_temperature, pairwise_table, temper
+from softmargin.estimators._rows import Rows, merge_rows
+from softmargin.estimators._tuning import classifier_prior, fit_latent
+from softmargin.inference import EP, get_inference
+from softmargin.kernels import evaluate, make_kernel
+from softmargin.likelihoods import get_likelihood
+from softmargin.search import FixedNoise, LogParameter, NoiseCoordinates
+
+
+class BayesianSVC(ClassifierMixin, LatentEstimator):
+    """Support vector classifier that learns C, the kernel and a length scale per input, and averages its probabilities.
+
+    The SVM is read as the most probable function under a Gaussian-process prior with the kernel as covariance
+    (Sollich 2002). Its posterior gives class probabilities that never contradict the prediction, and criteria with exact
+    gradients that replace cross-validation.
+
+    Parameters
+    ----------
+    kernel : None, str or Kernel, default=None
+        None: amplitude x RBF with a length scale for each input, plus an offset. Or "rbf" (the same), "ou", "matern32",
+        "matern52", "linear", "poly", "precomputed", or any `sklearn.gaussian_process.kernels.Kernel`, learnt within its
+        bounds.
+    C : float or None, default=None
+        Inverse noise level (penalty on slack); None learns it.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+    inference : {"ep", "laplace", "variational", "map", ...}, default="ep"
+        How the posterior is computed.
+    criterion : str, default="auto"
+        What the search maximises. "auto": the link evidence for the relative length scales, then EP's leave-one-out log
+        loss for the common scale, the amplitude, the offset and C. Or "evidence" (as `inference` estimates it),
+        "link_evidence", "loo", ...
+    search : {"lbfgs", ...} or None, default="lbfgs"
+        None fits at the given values.
+    probability : {"average", "mean", "map"}, default="average"
+        Class probability averaged over the posterior, at the posterior mean, or at the SVM itself (Sollich 2002,
+        eqs. 33, 36, 37).
+    hyperprior : "auto", HyperPrior or None, default="auto"
+        Weak priors on the logarithms of the hyperparameters, relative to each input's spread; None: the pure criterion.
+    n_restarts : int, default=0
+        Additional random starts.
+    multi_class : {"ovo", "ovr"}, default="ovo"
+        One-vs-one with pairwise coupling, or one-vs-rest.
+    class_weight : dict, "balanced" or None, default=None
+    n_inducing : int or None, default=None
+        Number of inducing points of `inference="sparse"`; None chooses.
+    max_iter : int, default=60
+        Iterations of each search.
+    tol : float, default=1e-3
+        The search stops when an iteration gains less (in nats).
+    warm_start : bool, default=False
+        Start the search from the hyperparameters of the previous fit.
+    n_jobs : int or None, default=None
+        Pairs of classes and restarts in parallel (joblib).
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+        1: log every evaluation through `logging` (logger "softmargin").
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    kernel_, C_, likelihood_, posterior_ : fitted kernel, C, likelihood and posterior
+        Lists with one entry per pair (or class) when there are more than two classes.
+    log_evidence_ : float
+        Log evidence in nats as the inference estimates it (summed over pairs).
+    relevance_ : ndarray of shape (n_features,)
+        Inverse length scale of each input in units of its spread, the largest scaled to 1 (averaged over pairs, whose own
+        are in `pair_relevance_`).
+    loo_log_loss_, loo_error_ : float
+        Leave-one-out log loss and error from EP's cavities. The search optimised the former: as an estimate of
+        performance it is optimistic.
+    search_path_ : list of dict
+        Every evaluation of the search.
+    support_, support_vectors_, dual_coef_, n_support_, margins_ : the SVM at the learnt hyperparameters
+    n_iter_ : int
+        Evaluations of the search.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from softmargin import BayesianSVC
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BayesianSVC().fit(X[50:], y[50:])
+    >>> model.predict_proba(X[50:52]).shape
+    (2, 2)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        C: float | None = None,
+        loss: str = "hinge",
+        inference: str = "ep",
+        criterion: str = "auto",
+        search: str | None = "lbfgs",
+        probability: Literal["average", "mean", "map"] = "average",
+        hyperprior: Any = "auto",
+        n_restarts: int = 0,
+        multi_class: Literal["ovo", "ovr"] = "ovo",
+        class_weight: Any = None,
+        n_inducing: int | None = None,
+        max_iter: int = 60,
+        tol: float = 1e-3,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.loss = loss
+        self.inference = inference
+        self.criterion = criterion
+        self.search = search
+        self.probability = probability
+        self.hyperprior = hyperprior
+        self.n_restarts = n_restarts
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.n_inducing = n_inducing
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BayesianSVC":
+        """Learn the hyperparameters and infer the posterior.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Needs no scaling: length scales and priors follow each input's spread.
+        y : array-like of shape (n_samples,)
+            Class labels of any kind.
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight w counts as w identical rows.
+
+        Returns
+        -------
+        self
+        """
+        check_choice("loss", self.loss, ["hinge", "squared_hinge"])
+        check_choice("probability", self.probability, ["average", "mean", "map"])
+        check_choice("multi_class", self.multi_class, ["ovo", "ovr"])
+        X, y, weight = self._validate_training(X, y, sample_weight)
+        check_classification_targets(y)
+        classes, index = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(
+                f"BayesianSVC needs at least 2 classes in y, got 1 class: {classes[0]!r}. "
+                "Check that y has the labels and not one constant"
+            )
+        if weight is not None and len(np.unique(index[weight > 0])) < len(classes):
+            raise ValueError("sample_weight removes every row of a class: give each class a row with positive weight")
+        if self.class_weight is not None:
+            each = compute_class_weight(self.class_weight, classes=classes, y=y)
+            weight = each[index] if weight is None else weight * each[index]
+        previous = [m.z for m in self._models] if self.warm_start and hasattr(self, "_models") else None
+        self.classes_ = classes
+        rows = merge_rows(X, index.astype(float), weight, precomputed=self._is_precomputed())
+        spread = self._spread(rows.X, rows.weight)
+        kernel = make_kernel(self.kernel, X.shape[1], None if self._is_precomputed() else spread)
+        self._fit_problems(rows, kernel, spread, previous)
+        self._set_fitted(X, index, rows, spread)
+        return self
+
+    # -- fitting -------------------------------------------------------------------------------------------------
+
+    def _noise(self) -> NoiseCoordinates:
+        likelihood = get_likelihood(self.loss)
+        if self.C is not None:
+            return FixedNoise(likelihood(float(self.C)))
+        if self.search is None:
+            return FixedNoise(likelihood(1.0))
+        return LogParameter(likelihood, "C", 1.0)
+
+    def _problems(self, rows: Rows) -> list[tuple[Rows, tuple[int, int]]]:
+        """The binary problems: one, one per pair (a, b), or one per class (written as the pair (-1, class))."""
+        k = len(self.classes_)
+        if k == 2 or self.multi_class == "ovo":
+            pairs = list(combinations(range(k), 2))
+            masks = [(rows.y == a) | (rows.y == b) for a, b in pairs]
+        else:
+            pairs = [(-1, b) for b in range(k)]
+            masks = [np.ones(len(rows.y), dtype=bool)] * k
+        return [
+            (_subset(rows, mask, np.where(rows.y[mask] == b, 1.0, -1.0), self._is_precomputed()), (a, b))
+            for mask, (a, b) in zip(masks, pairs)
+        ]
+
+    def _fit_problems(self, rows: Rows, kernel: Any, spread: Array, previous: list[Array] | None) -> None:
+        problems = self._problems(rows)
+        self._pairs = [pair for _, pair in problems]
+        starts = previous if previous is not None and len(previous) == len(problems) else [None] * len(problems)
+        noise = self._noise()
+
+        def fit(part: Rows, start: Array | None) -> LatentModel:
+            prior = classifier_prior(part.y, part.weight)
+            return fit_latent(part, kernel, noise, spread, self._tuning(prior), start)
+
+        if len(problems) == 1:
+            self._models = [fit(problems[0][0], starts[0])]
+        else:
+            with threadpool_limits(1):
+                self._models = list(
+                    Parallel(n_jobs=self.n_jobs)(delayed(fit)(part, z) for (part, _), z in zip(problems, starts))
+                )
+        self._beta = 1.0
+        if len(self.classes_) > 2:
+            self._fit_temperature(rows)
+
+    def _fit_temperature(self, rows: Rows) -> None:
+        """One temperature on the multi-class leave-one-out probabilities; pairs that never saw a row predict it."""
+        if self._is_precomputed() or any(m.posterior.site_precision is None for m in self._models):
+            return
+        log_odds = np.empty((len(rows.y), len(self._models)))
+        for k, (model, (a, b)) in enumerate(zip(self._models, self._pairs)):
+            seen = (rows.y == a) | (rows.y == b) | (a < 0)
+            log_odds[seen, k] = _loo_log_odds(model)
+            if not np.all(seen):
+                log_odds[~seen, k] = model.log_odds(rows.X[~seen], "average")
+        p = self._combine(log_odds)
+        self._loo_probability = p
+        self._beta = fit_temperature(p, rows.y.astype(int), rows.weight)
+
+    def _set_fitted(self, X: Any, index: np.ndarray, rows: Rows, spread: Array) -> None:
+        models = self._models
+        one = len(models) == 1
+        self.kernel_ = models[0].kernel if one else [m.kernel for m in models]
+        self.likelihood_ = models[0].likelihood if one else [m.likelihood for m in models]
+        self.C_ = models[0].likelihood.C if one else np.array([m.likelihood.C for m in models])
+        self.posterior_ = models[0].posterior if one else [m.posterior for m in models]
+        self.inference_ = models[0].posterior.method
+        self.log_evidence_ = float(sum(m.posterior.log_evidence for m in models))
+        self.search_path_ = [
+            {"pair": pair, **row} if not one else row for m, pair in zip(models, self._pairs) for row in m.path
+        ]
+        self.n_iter_ = max(len(self.search_path_), 1)
+        relevances = [relevance(m, spread) for m in models]
+        if all(r is not None for r in relevances):
+            self.pair_relevance_ = np.array(relevances)
+            self.relevance_ = self.pair_relevance_.mean(axis=0)
+        self._set_leave_one_out(rows)
+        self._set_support(X, index, rows)
+
+    def _set_leave_one_out(self, rows: Rows) -> None:
+        if any(m.posterior.variance is None or m.posterior.site_precision is None for m in self._models):
+            return
+        if len(self._models) == 1:
+            margin = self._models[0].rows.y * _loo_log_odds(self._models[0])
+            log_p, right = log_expit(margin), margin > 0
+        elif hasattr(self, "_loo_probability"):
+            table = temper(self._loo_probability, self._beta)
+            truth = rows.y.astype(int)
+            log_p, right = table[np.arange(len(truth)), truth], table.argmax(axis=1) == truth
+        else:
+            return
+        w = np.ones(len(log_p)) if rows.weight is None else rows.weight
+        self.loo_log_loss_ = float(-(w @ log_p) / w.sum())
+        self.loo_error_ = float(w @ ~right / w.sum())
+
+    def _set_support(self, X: Any, index: np.ndarray, rows: Rows) -> None:
+        """Express the SVMs in the original rows: copies share their merged row's coefficient by weight."""
+        n = len(index)
+        copies = np.bincount(rows.group[rows.group >= 0], minlength=len(rows.y))
+        coefficients = np.zeros((len(self._models), n))
+        margins = np.full((len(self._models), n), np.nan)
+        for k, model in enumerate(self._models):
+            group = model.rows.group[:n]
+            inside = group >= 0
+            shared = model.svm.beta[group[inside]] / copies[rows.group[inside]]
+            coefficients[k, inside] = shared
+            margins[k, inside] = model.rows.y[group[inside]] * model.svm.mean[group[inside]]
+        self.support_ = np.flatnonzero(np.any(coefficients != 0, axis=0))
+        self.support_vectors_ = X[self.support_] if not self._is_precomputed() else np.empty((0, 0))
+        self.dual_coef_ = coefficients[:, self.support_]
+        self.n_support_ = np.bincount(index[self.support_], minlength=len(self.classes_)).astype(np.int32)
+        self.margins_ = margins[0] if len(margins) == 1 else margins
+
+    # -- prediction ----------------------------------------------------------------------------------------------
+
+    def _combine(self, log_odds: Array) -> Array:
+        """Class probabilities, before tempering, from the log-odds of every binary problem; shape (n, n_classes)."""
+        if self._pairs[0][0] < 0:
+            p = np.clip(expit(log_odds), 1e-15, None)
+            return p / p.sum(axis=1, keepdims=True)
+        return couple(pairwise_table(log_odds, self._pairs, len(self.classes_)))
+
+    def _log_proba(self, X: Any) -> Array:
+        log_odds = np.stack([m.log_odds(X, self.probability) for m in self._models], axis=1)
+        return temper(self._combine(log_odds), self._beta)
+
+    def decision_function(self, X: Any) -> Array:
+        """Log-odds of `predict_proba`, so that prediction, ranking and probability agree.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        X = self._validate_new(X)
+        if len(self.classes_) == 2:
+            return self._models[0].log_odds(X, self.probability)
+        log_p = self._log_proba(X)
+        # ln p - ln(1 - p); 1 - p from the other classes would cancel only where p is 1 to rounding.
+        return log_p - np.log(np.maximum(-np.expm1(log_p), 1e-300))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the most probable class.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[index]
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Log of the class probabilities, shape (n_samples, n_classes)."""
+        if len(self.classes_) == 2 if hasattr(self, "classes_") else False:
+            odds = self.decision_function(X)
+            return np.stack([log_expit(-odds), log_expit(odds)], axis=1)
+        return self._log_proba(self._validate_new(X))
+
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities, shape (n_samples, n_classes), columns in the order of `classes_`."""
+        return np.exp(self.predict_log_proba(X))
+
+    def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
+        """Posterior mean and variance of the latent function theta(x).
+
+        Returns
+        -------
+        mean, variance : ndarrays of shape (n_samples,), or (n_samples, n_pairs) with more than two classes
+        """
+        X = self._validate_new(X)
+        means, variances = zip(*(m.latent(X) for m in self._models))
+        if len(self._models) == 1:
+            return means[0], variances[0]
+        return np.stack(means, axis=1), np.stack(variances, axis=1)
+
+    def sample_latent(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw latent functions from the posterior at the rows of X.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_samples), or (n_pairs, n_rows, n_samples) with more than two classes
+        """
+        X = self._validate_new(X)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        draws = [m.sample(X, n_samples, rng) for m in self._models]
+        return draws[0] if len(draws) == 1 else np.stack(draws)
+
+    # -- model selection -----------------------------------------------------------------------------------------
+
+    def log_evidence(self, kind: str = "naive", method: str | None = None, random_state: Any = None) -> float:
+        """Log evidence in nats at the learnt hyperparameters, summed over pairs.
+
+        Parameters
+        ----------
+        kind : {"naive", "conditional", "joint"}, default="naive"
+        method : {"laplace", "ep", "variational", "chaining", "annealing"}, optional
+            Default: as the fitted inference estimates it.
+        """
+        from softmargin.evidence import log_evidence
+
+        check_is_fitted(self)
+        if kind == "naive" and method is None:
+            return self.log_evidence_
+        total = 0.0
+        for m in self._models:
+            K = evaluate(m.kernel, m.rows.X).K
+            seed = self.random_state if random_state is None else random_state
+            total += log_evidence(
+                K, m.rows.y, m.likelihood.C, loss=self.loss, kind=kind, method=method or "ep",
+                weight=m.rows.weight, random_state=seed,
+            ).value  # fmt: skip
+        return total
+
+    def criterion_value(self, name: str) -> float:
+        """Any registered criterion at the learnt hyperparameters, in its own units (summed over pairs)."""
+        check_is_fitted(self)
+        criterion = get_criterion(name)()
+        total = 0.0
+        for m in self._models:
+            K = evaluate(m.kernel, m.rows.X).K
+            likelihood = criterion.likelihood(m.likelihood)
+            inference = EP() if criterion.inference == "ep" else get_inference(criterion.inference or self.inference)()
+            posterior = inference.infer(K, m.rows.y, likelihood, m.rows.weight)
+            total += criterion(posterior, Problem(K, m.rows.y, likelihood, m.rows.weight)).value
+        return total
+
+
+def _subset(rows: Rows, mask: np.ndarray, y: Array, precomputed: bool) -> Rows:
+    part = rows.subset(mask, y)
+    if not precomputed:
+        return part
+    return Rows(part.X[:, np.flatnonzero(mask)], part.y, part.weight, part.first, part.group)
+
+
+def _loo_log_odds(model: LatentModel) -> Array:
+    """Leave-one-out log-odds of the training rows (of the +1 class), shape (n,)."""
+    rows = model.rows
+    up = leave_one_out(model.posterior, Problem(np.empty((0, 0)), np.ones_like(rows.y), model.likelihood)).log_z
+    down = leave_one_out(model.posterior, Problem(np.empty((0, 0)), -np.ones_like(rows.y), model.likelihood)).log_z
+    return up - down

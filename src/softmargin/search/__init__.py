@@ -1,0 +1,42 @@
+"""Searches over hyperparameters: objective in, best point and path out."""
+
+from softmargin.search.coordinates import (
+    Coordinates,
+    FixedNoise,
+    LogParameter,
+    Model,
+    NoiseCoordinates,
+    NoiseShape,
+)
+from softmargin.search.hyperprior import HyperPrior
+from softmargin.search.lbfgs import LBFGS, SearchResult, StopSearch
+from softmargin.search.objective import Evaluation, Objective, Subspace
+
+SEARCHES: dict[str, type] = {cls.name: cls for cls in (LBFGS,)}
+"""The registry: name -> class. A class added here is found by `search=`."""
+
+
+def get_search(name: str) -> type:
+    """Return the search class registered under a name."""
+    if name not in SEARCHES:
+        raise ValueError(f"unknown search {name!r}; choose one of {sorted(SEARCHES)} or None")
+    return SEARCHES[name]
+
+
+__all__ = [
+    "LBFGS",
+    "SEARCHES",
+    "Coordinates",
+    "Evaluation",
+    "FixedNoise",
+    "HyperPrior",
+    "LogParameter",
+    "Model",
+    "NoiseCoordinates",
+    "NoiseShape",
+    "Objective",
+    "SearchResult",
+    "StopSearch",
+    "Subspace",
+    "get_search",
+]

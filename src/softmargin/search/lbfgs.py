@@ -1,0 +1,87 @@
+"""Quasi-Newton ascent with exact gradients within bounds (SciPy's L-BFGS-B)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from softmargin._linalg import Array
+from softmargin.search.objective import Evaluation
+
+
+class SearchResult(NamedTuple):
+    """Where a search ended."""
+
+    point: Array
+    best: Evaluation
+    n_iter: int
+    converged: bool
+
+
+class StopSearch(Exception):
+    """Raised by a callback to end a search at the best point so far."""
+
+
+@dataclass(frozen=True)
+class LBFGS:
+    """L-BFGS-B on the logarithms of the hyperparameters.
+
+    Parameters
+    ----------
+    max_iter : int
+        Iterations (each one or two evaluations).
+    tol : float
+        Stop when the objective gains less than this many nats in an iteration.
+    """
+
+    max_iter: int = 60
+    tol: float = 1e-3
+
+    name: ClassVar[str] = "lbfgs"
+    needs_gradient: ClassVar[bool] = True
+
+    def maximise(
+        self,
+        objective: Callable[[Array], Evaluation],
+        start: Array,
+        bounds: Array,
+        random_state: np.random.RandomState | None = None,
+    ) -> SearchResult:
+        """Climb from `start` of shape (n,) within `bounds` of shape (n, 2)."""
+        start = np.clip(start, bounds[:, 0], bounds[:, 1])
+        first = objective(start)
+        best = (start, first)
+        if len(start) == 0:
+            return SearchResult(start, first, 0, True)
+        # The first L-BFGS-B step is the whole gradient: unscaled, it can jump into a corner of the box.
+        scale = max(1.0, float(np.linalg.norm(_gradient(first))))
+
+        def loss(point: Array) -> tuple[float, Array]:
+            nonlocal best
+            evaluation = objective(point)
+            if evaluation.gradient is None:
+                # No gradient here (the inference fell back): send the line search back.
+                return -(best[1].value - 1e3) / scale, np.zeros_like(point)
+            if evaluation.value > best[1].value:
+                best = (np.array(point), evaluation)
+            return -evaluation.value / scale, -evaluation.gradient / scale
+
+        size = max(abs(first.value), 1.0)
+        try:
+            result = minimize(
+                loss,
+                start,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=bounds,
+                options={"maxiter": self.max_iter, "ftol": self.tol / size, "gtol": self.tol / scale, "maxls": 12},
+            )
+        except StopSearch:
+            return SearchResult(*best, n_iter=0, converged=False)
+        return SearchResult(*best, n_iter=int(result.nit), converged=result.nit < self.max_iter)
+
+
+def _gradient(evaluation: Evaluation) -> Array:
+    return np.zeros_like(evaluation.z) if evaluation.gradient is None else evaluation.gradient

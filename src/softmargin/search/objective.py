@@ -1,0 +1,136 @@
+"""The function that a search climbs: criterion plus hyperprior at z, with the exact gradient, and its path."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from softmargin._linalg import Array
+from softmargin.criteria import Criterion, Problem
+from softmargin.inference import Inference, Posterior
+from softmargin.kernels import evaluate
+from softmargin.search.coordinates import Coordinates
+from softmargin.search.hyperprior import LogDensity
+
+WARM_START_WITHIN = 0.7
+"""Largest change of any log hyperparameter for which the last posterior is a good start."""
+
+
+class Evaluation(NamedTuple):
+    """The objective at one point, to be maximised."""
+
+    z: Array
+    value: float
+    """Criterion (signed so that more is better) plus log hyperprior."""
+    gradient: Array | None
+    """Shape (n_z,); None where the criterion has none."""
+    criterion: float
+    """The criterion in its own units and sign."""
+    posterior: Posterior
+
+
+@dataclass
+class Objective:
+    """Criterion plus log hyperprior as a function of z.
+
+    Every call is recorded in `path`; the last converged posterior warm-starts the next inference.
+    """
+
+    X: Any = field(repr=False)
+    y: Array = field(repr=False)
+    weight: Array | None = field(repr=False)
+    coordinates: Coordinates
+    criterion: Criterion
+    inference: Inference
+    log_prior: LogDensity | None = None
+    stage: str = "search"
+    path: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    callback: Callable[[Evaluation], None] | None = field(default=None, repr=False)
+    _last: Evaluation | None = field(default=None, repr=False)
+
+    def __call__(self, z: Array) -> Evaluation:
+        """Evaluate at z."""
+        z = np.array(z, dtype=float)
+        if self._last is not None and np.array_equal(z, self._last.z):
+            return self._last
+        model = self.coordinates.model(z)
+        kernel = evaluate(model.kernel, self.X)
+        likelihood = self.criterion.likelihood(model.likelihood)
+        with warnings.catch_warnings():
+            # A point on the way need not be perfect; the final fit warns.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            posterior = self.inference.infer(kernel.K, self.y, likelihood, self.weight, self._start(z))
+        problem = Problem(kernel.K, self.y, likelihood, self.weight)
+        result = self.criterion(posterior, problem)
+        sign = 1.0 if self.criterion.greater_is_better else -1.0
+        value, gradient = sign * result.value, None
+        if result.d_gram is not None and result.d_params is not None:
+            gradient = sign * self.coordinates.pull(z, kernel.contract(result.d_gram), result.d_params)
+        if self.log_prior is not None:
+            prior, d_prior = self.log_prior(z)
+            value += prior
+            gradient = None if gradient is None else gradient + d_prior
+        evaluation = Evaluation(z, value, gradient, result.value, posterior)
+        self._record(evaluation)
+        return evaluation
+
+    def _start(self, z: Array) -> Posterior | None:
+        last = self._last
+        if last is None or np.max(np.abs(z - last.z), initial=0.0) > WARM_START_WITHIN:
+            return None
+        return last.posterior
+
+    def _record(self, evaluation: Evaluation) -> None:
+        posterior = evaluation.posterior
+        if posterior.converged and posterior.method == self.inference.name:
+            self._last = evaluation
+        self.path.append(
+            {
+                "stage": self.stage,
+                "objective": evaluation.value,
+                "criterion": evaluation.criterion,
+                "inference": posterior.method,
+                "n_iter": posterior.n_iter,
+                **dict(zip(self.coordinates.names, np.exp(evaluation.z).tolist())),
+            }
+        )
+        if self.callback is not None:
+            self.callback(evaluation)
+
+
+@dataclass
+class Subspace:
+    """An objective restricted to z = origin + directions @ u.
+
+    Parameters
+    ----------
+    objective : Objective
+    origin : ndarray of shape (n_z,)
+    directions : ndarray of shape (n_z, n_u)
+    """
+
+    objective: Objective
+    origin: Array
+    directions: Array
+
+    def __call__(self, u: Array) -> Evaluation:
+        """Evaluate at u; the evaluation's z is that of the full space, its gradient that of the subspace."""
+        full = self.objective(self.z(u))
+        gradient = None if full.gradient is None else self.directions.T @ full.gradient
+        return full._replace(gradient=gradient)
+
+    def z(self, u: Array) -> Array:
+        """Return the point of the full space."""
+        return self.origin + self.directions @ u
+
+    def bounds(self, full: Array) -> Array:
+        """Bounds on u so that every entry of z that a single direction moves stays within the full bounds."""
+        bounds = np.tile([-np.inf, np.inf], (self.directions.shape[1], 1))
+        for i, j in zip(*np.nonzero(self.directions)):
+            a, b = sorted((full[i] - self.origin[i]) / self.directions[i, j])
+            bounds[j] = max(bounds[j, 0], a), min(bounds[j, 1], b)
+        # The origin itself is always allowed.
+        return np.stack([np.minimum(bounds[:, 0], 0), np.maximum(bounds[:, 1], 0)], axis=1)
