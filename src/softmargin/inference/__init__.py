@@ -3,9 +3,10 @@
 from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import Inference, check_likelihood
 from softmargin.inference.ep import EP
+from softmargin.inference.hmc import HMC
 from softmargin.inference.variational import Variational
 
-INFERENCES: dict[str, type] = {cls.name: cls for cls in (EP, Variational)}
+INFERENCES: dict[str, type] = {cls.name: cls for cls in (EP, Variational, HMC)}
 """The registry: name -> class. A class added here is found by `inference=` and walked by the grid tests."""
 
 
@@ -16,4 +17,4 @@ def get_inference(name: str) -> type:
     return INFERENCES[name]
 
 
-__all__ = ["EP", "INFERENCES", "Inference", "Posterior", "Variational", "check_likelihood", "get_inference"]
+__all__ = ["EP", "HMC", "INFERENCES", "Inference", "Posterior", "Variational", "check_likelihood", "get_inference"]

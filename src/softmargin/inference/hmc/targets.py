@@ -1,0 +1,134 @@
+"""The distributions that are sampled: prior N(theta; 0, K) times a weight w(theta).
+
+Sollich 2002, eqs. 27-29: the posterior Q(theta | D) with w = prod Q(y_i | theta_i); the two normalisers'
+distributions with w = prod v(theta_i) and w = (mean of v(theta_i))^n. Gold & Sollich 2003, section 3.3: the
+gradients of ln Z, Z = <w>, need the slope of ln w and its derivatives with respect to the likelihood's parameters.
+
+Every method is vectorised over leading axes: `theta` has shape (..., n), one row for each chain.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import logsumexp, softmax
+
+from softmargin._linalg import Array
+from softmargin.likelihoods import Likelihood
+
+
+class Target(Protocol):
+    """The weight function w(theta) of a distribution proportional to N(theta; 0, K) w(theta)."""
+
+    def log_weight(self, theta: Array) -> Array:
+        """ln w, shape (...,)."""
+        ...
+
+    def slope(self, theta: Array) -> Array:
+        """Gradient of ln w with respect to theta, shape (..., n)."""
+        ...
+
+    def d_params(self, theta: Array) -> Array:
+        """d ln w / d likelihood parameter, shape (n_params, ...)."""
+        ...
+
+
+@dataclass(frozen=True)
+class DataTarget:
+    """w = prod Q(y_i | theta_i)^weight_i: the posterior Q(theta | D); <w> is the naive evidence.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n,)
+    likelihood : Likelihood
+    weight : ndarray of shape (n,), optional
+    """
+
+    y: Array
+    likelihood: Likelihood
+    weight: Array | None = None
+
+    def log_weight(self, theta: Array) -> Array:
+        """Sum of w_i ln Q(y_i | theta_i)."""
+        return np.asarray(self.likelihood.log_prob(self.y, theta, self.weight)).sum(axis=-1)
+
+    def slope(self, theta: Array) -> Array:
+        """For the hinge: C y_i 1[y_i theta_i < 1]."""
+        return self.likelihood.derivatives(self.y, theta, self.weight).slope
+
+    def d_params(self, theta: Array) -> Array:
+        """Sum of the rows' derivatives."""
+        # The likelihood's own method wants flat arrays.
+        y = np.broadcast_to(self.y, theta.shape).ravel()
+        weight = None if self.weight is None else np.broadcast_to(self.weight, theta.shape).ravel()
+        likelihood: Any = self.likelihood
+        return likelihood.d_log_prob_d_params(y, theta.ravel(), weight).reshape(-1, *theta.shape).sum(axis=-1)
+
+
+@dataclass(frozen=True)
+class ConditionalNormaliser:
+    """w = prod v(theta_i)^weight_i, v = Q(+1 | theta) + Q(-1 | theta): <w> = N(X) (Sollich 2002, eq. 28).
+
+    Parameters
+    ----------
+    likelihood : Hinge or SquaredHinge
+    weight : ndarray of shape (n,), optional
+    """
+
+    likelihood: Any
+    weight: Array | None = None
+
+    def log_weight(self, theta: Array) -> Array:
+        """Sum of w_i ln v(theta_i)."""
+        return _weighted(self.likelihood.log_v(theta), self.weight).sum(axis=-1)
+
+    def slope(self, theta: Array) -> Array:
+        """v'/v."""
+        return _weighted(self.likelihood.d_log_v(theta)[0], self.weight)
+
+    def d_params(self, theta: Array) -> Array:
+        """Sum of w_i d ln v(theta_i)/dC."""
+        return _weighted(self.likelihood.d_log_v(theta)[1], self.weight).sum(axis=-1)[None]
+
+
+@dataclass(frozen=True)
+class JointNormaliser:
+    """w = (average of v over a sample of inputs)^n: <w> = Nhat (Sollich 2002, eq. 29).
+
+    Parameters
+    ----------
+    likelihood : Hinge or SquaredHinge
+    n_examples : float
+        n, the number of training examples (the sum of their weights).
+    weight : ndarray of shape (n_inputs,), optional
+        How often each input of the sample counts in the average.
+    """
+
+    likelihood: Any
+    n_examples: float
+    weight: Array | None = None
+
+    def _log_share(self, log_v: Array) -> Array:
+        """ln(share_i v_i), the shares adding up to one."""
+        if self.weight is None:
+            return log_v - np.log(log_v.shape[-1])
+        with np.errstate(divide="ignore"):
+            return log_v + np.log(self.weight / np.sum(self.weight))
+
+    def log_weight(self, theta: Array) -> Array:
+        """N times ln of the average of v."""
+        return self.n_examples * np.asarray(logsumexp(self._log_share(self.likelihood.log_v(theta)), axis=-1))
+
+    def slope(self, theta: Array) -> Array:
+        """N v'_i / sum_j v_j."""
+        share = softmax(self._log_share(self.likelihood.log_v(theta)), axis=-1)
+        return self.n_examples * share * self.likelihood.d_log_v(theta)[0]
+
+    def d_params(self, theta: Array) -> Array:
+        """N times the v-weighted average of d ln v/dC."""
+        share = softmax(self._log_share(self.likelihood.log_v(theta)), axis=-1)
+        return self.n_examples * (share * self.likelihood.d_log_v(theta)[1]).sum(axis=-1)[None]
+
+
+def _weighted(values: Array, weight: Array | None) -> Array:
+    return values if weight is None else values * weight
