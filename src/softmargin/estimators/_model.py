@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ class LatentModel:
             if isinstance(self.kernel, PrecomputedKernel):
                 yield block, np.ascontiguousarray(part[:, self.rows.first]), _no_diagonal
             else:
-                yield block, gram(self.kernel, part, self.rows.X), lambda part=part: diag(self.kernel, part)
+                yield block, gram(self.kernel, part, self.rows.X), partial(diag, self.kernel, part)
 
     def latent(self, X: Any) -> tuple[Array, Array]:
         """Posterior mean and variance of f at new rows, shape (n,) each."""

@@ -51,7 +51,7 @@ def merge_rows(X: Any, y: Array, weight: Array | None, *, precomputed: bool = Fa
     total = np.ones(len(y)) if weight is None else weight
     kept = np.flatnonzero(total > 0)
     first, group = _unique(X[kept], y[kept])
-    merged_weight = np.bincount(group, weights=total[kept])
+    merged_weight = np.bincount(group, weights=total[kept]).astype(float)
     first = kept[first]
     full_group = np.full(len(y), -1)
     full_group[kept] = group

@@ -1,8 +1,8 @@
 """The fit loop of one latent function: search stages, then the posterior at the learnt hyperparameters.
 
 The default policy for classification (`criterion="auto"`) has two stages. The link evidence learns the relative length
-scales of the inputs; EP's leave-one-out log loss then learns the common scale, the amplitude, the offset and C, which the
-evidence gets wrong on real data. For regression the likelihood is normalised and the evidence learns everything.
+scales of the inputs; EP's leave-one-out log loss then learns the common scale, the amplitude, the offset and C, which
+the evidence gets wrong on real data. For regression the likelihood is normalised and the evidence learns everything.
 """
 
 import logging

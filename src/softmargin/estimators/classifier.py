@@ -30,8 +30,8 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
     """Support vector classifier that learns C, the kernel and a length scale per input, and averages its probabilities.
 
     The SVM is read as the most probable function under a Gaussian-process prior with the kernel as covariance
-    (Sollich 2002). Its posterior gives class probabilities that never contradict the prediction, and criteria with exact
-    gradients that replace cross-validation.
+    (Sollich 2002). Its posterior gives class probabilities that never contradict the prediction, and criteria with
+    exact gradients that replace cross-validation.
 
     Parameters
     ----------
@@ -82,8 +82,8 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
     log_evidence_ : float
         Log evidence in nats as the inference estimates it (summed over pairs).
     relevance_ : ndarray of shape (n_features,)
-        Inverse length scale of each input in units of its spread, the largest scaled to 1 (averaged over pairs, whose own
-        are in `pair_relevance_`).
+        Inverse length scale of each input in units of its spread, the largest scaled to 1 (averaged over pairs, whose
+        own are in `pair_relevance_`).
     loo_log_loss_, loo_error_ : float
         Leave-one-out log loss and error from EP's cavities. The search optimised the former: as an estimate of
         performance it is optimistic.
@@ -249,7 +249,8 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         one = len(models) == 1
         self.kernel_ = models[0].kernel if one else [m.kernel for m in models]
         self.likelihood_ = models[0].likelihood if one else [m.likelihood for m in models]
-        self.C_ = models[0].likelihood.C if one else np.array([m.likelihood.C for m in models])
+        C = [m.likelihood.C for m in models]
+        self.C_ = C[0] if one else np.array(C)
         self.posterior_ = models[0].posterior if one else [m.posterior for m in models]
         self.inference_ = models[0].posterior.method
         self.log_evidence_ = float(sum(m.posterior.log_evidence for m in models))
@@ -338,7 +339,8 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
 
     def predict_log_proba(self, X: Any) -> Array:
         """Log of the class probabilities, shape (n_samples, n_classes)."""
-        if len(self.classes_) == 2 if hasattr(self, "classes_") else False:
+        check_is_fitted(self)
+        if len(self.classes_) == 2:
             odds = self.decision_function(X)
             return np.stack([log_expit(-odds), log_expit(odds)], axis=1)
         return self._log_proba(self._validate_new(X))

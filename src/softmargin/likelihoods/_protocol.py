@@ -69,6 +69,11 @@ class Likelihood(Protocol):
     """The dataclass fields that can be learnt, e.g. ``("C",)`` or ``("C", "epsilon")``."""
     is_classifier: ClassVar[bool]
 
+    @property
+    def C(self) -> float:
+        """Inverse noise level."""
+        ...
+
     def log_prob(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """ln p(y | f) times the weight."""
         ...

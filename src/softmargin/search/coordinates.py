@@ -30,9 +30,20 @@ class Model(NamedTuple):
 class NoiseCoordinates(Protocol):
     """How the likelihood's free parameters are written as logarithms u."""
 
-    names: tuple[str, ...]
-    start: Array
-    bounds: Array
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The coordinates' names."""
+        ...
+
+    @property
+    def start(self) -> Array:
+        """Where the search starts, shape (n_u,)."""
+        ...
+
+    @property
+    def bounds(self) -> Array:
+        """Lower and upper bounds, shape (n_u, 2)."""
+        ...
 
     def likelihood(self, u: Array) -> Likelihood:
         """Return the likelihood at u."""
