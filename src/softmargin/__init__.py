@@ -11,13 +11,17 @@ from softmargin._version import __version__
 
 if TYPE_CHECKING:
     from softmargin.estimators import BayesianSVC, BayesianSVR
+    from softmargin.persistence import TRUSTED_TYPES, load, save
 
 _HOME = {
     "BayesianSVC": "softmargin.estimators",
     "BayesianSVR": "softmargin.estimators",
+    "TRUSTED_TYPES": "softmargin.persistence",
+    "load": "softmargin.persistence",
+    "save": "softmargin.persistence",
 }
 
-__all__ = ["BayesianSVC", "BayesianSVR", "__version__"]
+__all__ = ["TRUSTED_TYPES", "BayesianSVC", "BayesianSVR", "__version__", "load", "save"]
 
 
 def __getattr__(name: str) -> Any:
