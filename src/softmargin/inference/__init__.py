@@ -4,6 +4,7 @@ from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import Inference, check_likelihood
 from softmargin.inference.ep import EP
 from softmargin.inference.hmc import HMC
+from softmargin.inference.sparse import Sparse, SparsePosterior
 from softmargin.inference.variational import Variational
 
 INFERENCES: dict[str, type] = {cls.name: cls for cls in (EP, Variational, HMC)}
@@ -17,4 +18,15 @@ def get_inference(name: str) -> type:
     return INFERENCES[name]
 
 
-__all__ = ["EP", "HMC", "INFERENCES", "Inference", "Posterior", "Variational", "check_likelihood", "get_inference"]
+__all__ = [
+    "EP",
+    "HMC",
+    "INFERENCES",
+    "Inference",
+    "Posterior",
+    "Sparse",
+    "SparsePosterior",
+    "Variational",
+    "check_likelihood",
+    "get_inference",
+]

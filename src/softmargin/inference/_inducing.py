@@ -1,0 +1,69 @@
+"""Inducing points: k-means centres of the inputs in units of the length scales."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.cluster import KMeans, MiniBatchKMeans
+from sklearn.gaussian_process.kernels import Exponentiation, Kernel, KernelOperator
+from sklearn.utils import check_random_state
+
+from softmargin._linalg import Array
+
+ENOUGH_ROWS_PER_POINT = 40
+"""k-means looks at this many rows for each inducing point: more do not move the centres noticeably."""
+
+
+def inducing_points(X: Any, kernel: Kernel, n_inducing: int, random_state: Any = 0) -> Array:
+    """Choose inducing points by k-means on ``X / length_scale``, so that irrelevant inputs do not spread them.
+
+    Parameters
+    ----------
+    X : array, memmap or CSR matrix of shape (n, d)
+    kernel : Kernel
+        Its first length scales set the units; a kernel without any leaves the inputs as they are.
+    n_inducing : int
+        At most n are returned.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    ndarray of shape (m, d), m <= n_inducing
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> inducing_points(np.array([[0.0], [0.1], [5.0], [5.1]]), RBF(1.0), 2).round(2).tolist()
+    [[0.05], [5.05]]
+    """
+    rng = check_random_state(random_state)
+    rows = X[_subset(X.shape[0], ENOUGH_ROWS_PER_POINT * n_inducing, rng)]
+    rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
+    if len(rows) <= n_inducing:
+        return np.unique(rows, axis=0)
+    scale = _length_scale(kernel)
+    scaled = rows / scale
+    if len(np.unique(scaled, axis=0)) <= n_inducing:
+        return np.unique(rows, axis=0)
+    method = KMeans if len(rows) <= 4000 else MiniBatchKMeans
+    seed = rng.randint(2**31 - 1)
+    extra = {"batch_size": 4096, "reassignment_ratio": 0.0} if method is MiniBatchKMeans else {}
+    means = method(n_inducing, n_init=1, max_iter=20, random_state=seed, **extra).fit(scaled)
+    centres = means.cluster_centers_ * scale
+    return centres[np.lexsort(centres.T[::-1])]
+
+
+def _subset(n: int, size: int, rng: np.random.RandomState) -> Any:
+    """All rows, or a sorted random sample of them (sorted: a memory map is then read in order)."""
+    return slice(None) if n <= size else np.sort(rng.choice(n, size, replace=False))
+
+
+def _length_scale(kernel: Kernel) -> Array | float:
+    """The length scales of the first leaf that has them; 1 if none has."""
+    if isinstance(kernel, KernelOperator):
+        left = _length_scale(kernel.k1)
+        return _length_scale(kernel.k2) if isinstance(left, float) and left == 1.0 else left
+    if isinstance(kernel, Exponentiation):
+        return _length_scale(kernel.kernel)
+    scale = getattr(kernel, "length_scale", None)
+    return 1.0 if scale is None else np.asarray(scale, dtype=np.float64)

@@ -1,0 +1,183 @@
+"""The sums over rows that sparse inference is made of.
+
+With Kzz = L L' at m inducing points, features f_i = L^-1 k(Z, x_i) and q(v) = N(mu, S), S^-1 = I + A = M M',
+
+    mean_i = f_i' mu,    var_i = k(x_i, x_i) - |f_i|^2 + |M^-1 f_i|^2,
+
+and with g, h the derivatives of the expected log-probability E(mean, var) and w = -2 h the sums
+
+    sum E,    p = sum g f,    A = sum w f f'
+
+are all that an update of q needs. The gradient adds dE/dparameters and the rows' part of the chain rule,
+dF/dk(Z, x_i) = L^-T [g_i mu + w_i (I - S) f_i] and dF/dk(x_i, x_i) = h_i.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from scipy.linalg import blas
+from sklearn.gaussian_process.kernels import Kernel
+
+from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky
+from softmargin.kernels import contract_cross, contract_diag, contract_inputs, diag, gram
+from softmargin.likelihoods import Likelihood
+
+JITTER = {"float64": 1e-12, "float32": 1e-6}
+"""Relative to the mean of k(z, z). A jittered u = f(Z) + noise is still a lower bound, only a looser one."""
+SMALLEST_VARIANCE = 1e-14
+"""Relative to k(x, x): a row at an inducing point must not get a negative variance by rounding."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """A block of rows as the posterior sees them."""
+
+    F: Any
+    """Whitened cross-covariances f_i' = (L^-1 k(Z, x_i))', shape (rows, m)."""
+    k_diag: Array
+    """k(x_i, x_i), shape (rows,)."""
+    residual: Array
+    """k(x_i, x_i) - |f_i|^2, what the inducing points cannot explain, shape (rows,)."""
+
+
+@dataclass(frozen=True)
+class SparsePrior:
+    """The prior at the inducing points, and the map from rows to features."""
+
+    kernel: Kernel
+    Z: Array
+    """Inducing points, shape (m, d)."""
+    L: Array
+    """Lower Cholesky factor of Kzz + jitter, shape (m, m)."""
+    jitter: float
+    """Relative to the mean of the diagonal of Kzz."""
+    dtype: str
+    """Precision of the row blocks, "float64" or "float32"; sums over blocks are in float64 always."""
+
+    @classmethod
+    def at(cls, kernel: Kernel, Z: Array, dtype: str = "float64") -> "SparsePrior":
+        """Factor the Gram matrix of the inducing points with the least jitter that works."""
+        Kzz = gram(kernel, Z)
+        jitter, scale = JITTER[dtype], float(np.mean(np.diag(Kzz)))
+        while jitter < 1e-2:
+            try:
+                return cls(kernel, Z, cholesky(Kzz + jitter * scale * np.eye(len(Z))), jitter, dtype)
+            except NotPositiveDefiniteError:
+                jitter *= 10
+        raise NotPositiveDefiniteError(
+            f"the Gram matrix of {len(Z)} inducing points is not positive definite even with a relative jitter of "
+            f"{jitter:.0e}: the kernel is not a covariance function, or its values overflow"
+        )
+
+    def features(self, X: Any) -> Features:
+        """Whiten the cross-covariances of a block of rows."""
+        k_diag = diag(self.kernel, X)
+        F = solve_rows(self.L, gram(self.kernel, X, self.Z).astype(self.dtype, copy=False), overwrite=True)
+        explained = np.einsum("ij,ij->i", F, F).astype(np.float64, copy=False)
+        return Features(F, k_diag, np.maximum(k_diag - explained, SMALLEST_VARIANCE * k_diag))
+
+
+def solve_rows(L: Array, rows: Any, *, overwrite: bool = False) -> Any:
+    """(L^-1 rows')', shape (n, m): forward substitution for every row, in the rows' own precision."""
+    trsm = blas.strsm if rows.dtype == np.float32 else blas.dtrsm
+    factor = np.asfortranarray(L, dtype=rows.dtype)
+    return trsm(1.0, factor, rows.T, side=0, lower=1, overwrite_b=int(overwrite)).T
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Sums over rows; additive."""
+
+    value: float
+    """sum E."""
+    pull: Array
+    """p = sum g f, shape (m,)."""
+    precision: Array
+    """A = sum w f f', shape (m, m)."""
+    d_params: Array
+    """sum dE/d parameter, shape (n_params,)."""
+    d_theta: Array | None = None
+    """The rows' part of the gradient with respect to kernel.theta, shape (n_theta,)."""
+    d_Z: Array | None = None
+    """The rows' part of the gradient with respect to the inducing points, shape (m, d)."""
+
+    def add(self, other: "RowSums") -> "RowSums":
+        """Add two sums field by field."""
+        pairs: Any = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return RowSums(*[None if a is None else a + b for a, b in pairs])
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """q(v) = N(mu, (M M')^-1) in whitened coordinates."""
+
+    mean: Array
+    """mu, shape (m,)."""
+    factor: Array
+    """M, the lower Cholesky factor of S^-1, shape (m, m)."""
+
+    @classmethod
+    def prior(cls, m: int) -> "Gaussian":
+        """N(0, I)."""
+        return cls(np.zeros(m), np.eye(m))
+
+    def divergence(self) -> float:
+        """KL(q || N(0, I)) = (tr S + mu'mu - m - ln det S)/2."""
+        inverse = solve_rows(self.factor, np.eye(len(self.mean)))
+        log_det = 2 * float(np.sum(np.log(np.diag(self.factor))))
+        return 0.5 * (float(np.vdot(inverse, inverse)) + float(self.mean @ self.mean) - len(self.mean) + log_det)
+
+
+@dataclass(frozen=True)
+class RowStatistic:
+    """The sums of one block of rows, at given hyperparameters and q. Plain data: it travels to a cluster."""
+
+    prior: SparsePrior
+    q: Gaussian
+    likelihood: Likelihood
+    gradient: bool = False
+    """Also the gradient with respect to kernel.theta."""
+    gradient_inputs: bool = False
+    """Also the gradient with respect to Z."""
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Memory that one row's features take."""
+        return len(self.prior.Z) * np.dtype(self.prior.dtype).itemsize + 16
+
+    def __call__(self, X: Any, y: Array, weight: Array | None, features: Features | None = None) -> RowSums:
+        """Sum over the rows of a block; `features` are those of X, if already known."""
+        features = self.prior.features(X) if features is None else features
+        F, dtype = features.F, features.F.dtype
+        mean = np.asarray(F @ self.q.mean.astype(dtype), dtype=np.float64)
+        spread = solve_rows(self.q.factor, F)
+        variance = features.residual + np.einsum("ij,ij->i", spread, spread)
+        expected = self.likelihood.expected_log_prob(np.asarray(y, dtype=np.float64), mean, variance, weight)
+        # A likelihood that is not log-concave can ask for negative precision; q is then pulled less, never torn.
+        w = np.maximum(-2 * expected.d_var, 0)
+        G = np.sqrt(w).astype(dtype)[:, None] * F
+        sums = RowSums(
+            value=float(expected.value.sum()),
+            pull=np.asarray(expected.d_mean.astype(dtype) @ F, dtype=np.float64),
+            precision=np.asarray(G.T @ G, dtype=np.float64),
+            d_params=expected.d_params.sum(axis=1),
+        )
+        if not self.gradient:
+            return sums
+        w = -2 * expected.d_var
+        d_cross = self._d_cross(F, expected.d_mean, w)
+        d_theta = contract_cross(self.prior.kernel, X, self.prior.Z, d_cross)
+        d_theta += contract_diag(self.prior.kernel, X, expected.d_var)
+        d_Z = contract_inputs(self.prior.kernel, X, self.prior.Z, d_cross) if self.gradient_inputs else None
+        precision = np.asarray((w.astype(dtype)[:, None] * F).T @ F, dtype=np.float64)
+        return RowSums(sums.value, sums.pull, precision, sums.d_params, d_theta, d_Z)
+
+    def _d_cross(self, F: Any, g: Array, w: Array) -> Array:
+        """dF/dk(x_i, z_j) = g_i L^-T mu + w_i f_i'(I - S) L^-1, shape (rows, m)."""
+        L, q = self.prior.L, self.q
+        beta = blas.dtrsm(1.0, L, q.mean[:, None], lower=1, trans_a=1)[:, 0]
+        inverse = solve_rows(q.factor, np.eye(len(L)))  # rows are columns of M^-1: S = inverse inverse'
+        project = blas.dtrsm(1.0, L, (np.eye(len(L)) - inverse @ inverse.T).T, lower=1, trans_a=1).T
+        rows = F @ project.astype(F.dtype)
+        return np.asarray(rows, dtype=np.float64) * w[:, None] + np.outer(g, beta)
