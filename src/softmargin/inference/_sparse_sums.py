@@ -104,8 +104,11 @@ class RowSums:
 
     def add(self, other: "RowSums") -> "RowSums":
         """Add two sums field by field."""
-        pairs: Any = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-        return RowSums(*[None if a is None else a + b for a, b in pairs])
+        sums: dict[str, Any] = {}
+        for f in fields(self):
+            mine = getattr(self, f.name)
+            sums[f.name] = None if mine is None else mine + getattr(other, f.name)
+        return RowSums(**sums)
 
 
 @dataclass(frozen=True)
