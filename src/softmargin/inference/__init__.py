@@ -4,10 +4,11 @@ from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import Inference, check_likelihood
 from softmargin.inference.ep import EP
 from softmargin.inference.hmc import HMC
+from softmargin.inference.map import MAP, classify_support
 from softmargin.inference.sparse import Sparse, SparsePosterior
 from softmargin.inference.variational import Variational
 
-INFERENCES: dict[str, type] = {cls.name: cls for cls in (EP, Variational, HMC)}
+INFERENCES: dict[str, type] = {cls.name: cls for cls in (MAP, EP, Variational, HMC)}
 """The registry: name -> class. A class added here is found by `inference=` and walked by the grid tests."""
 
 
@@ -22,11 +23,13 @@ __all__ = [
     "EP",
     "HMC",
     "INFERENCES",
+    "MAP",
     "Inference",
     "Posterior",
     "Sparse",
     "SparsePosterior",
     "Variational",
     "check_likelihood",
+    "classify_support",
     "get_inference",
 ]

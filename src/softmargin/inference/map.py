@@ -1,0 +1,188 @@
+"""The support vector machine itself: the most probable latent function (Sollich 2002, section 3; MAP).
+
+For hinge, squared hinge and epsilon-insensitive likelihoods the dual of `_box` is solved by `_dual` to a relative
+duality gap; for the logistic likelihood, Newton's equations. The value is ln Q* of Gold & Sollich 2003, section 3,
+in nats for all rows together: sum_i ln p(y_i | f_i) - beta'K beta / 2, normalising constants included.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from softmargin._linalg import Array
+from softmargin.inference._box import box_problem
+from softmargin.inference._dual import DualSolution, solve_dual
+from softmargin.inference._gram import DenseGram, RowGram, RowOracle
+from softmargin.inference._posterior import Posterior
+from softmargin.inference._protocol import check_likelihood
+from softmargin.inference._smooth import newton_map
+from softmargin.likelihoods import EpsilonInsensitive, Likelihood, Logistic
+
+Mask = NDArray[np.bool_]
+
+
+class Support(NamedTuple):
+    """Masks of shape (n,); every row is in exactly one of them."""
+
+    easy: Mask
+    """alpha = 0: outside the margin, without influence."""
+    marginal: Mask
+    """0 < alpha < upper: exactly on the margin (hinge)."""
+    hard: Mask
+    """alpha = upper: inside the margin or misclassified."""
+
+
+def classify_support(beta: Array, upper: Array | float) -> Support:
+    """Sort the rows by their weight alpha = |beta|, not by the rounding of their margin.
+
+    Parameters
+    ----------
+    beta : ndarray of shape (n,)
+    upper : float or ndarray of shape (n,)
+        The bound of alpha: C times the row's weight; infinite for the squared hinge.
+
+    Examples
+    --------
+    >>> classify_support(np.array([0.0, -0.5, 1.0]), 1.0).marginal
+    array([False,  True, False])
+    """
+    alpha = np.abs(beta)
+    easy = alpha == 0
+    hard = ~easy & (alpha >= upper)
+    return Support(easy, ~easy & ~hard, hard)
+
+
+@dataclass(frozen=True)
+class MAP:
+    """The support vector machine: the posterior's mode, without a variance.
+
+    Parameters
+    ----------
+    tol : float
+        Largest relative duality gap, (primal - dual) / primal, with primal = beta'K beta / 2 + sum of losses.
+        It is measured with a freshly computed K beta; a gap that double precision cannot resolve counts as zero.
+    max_iter : int
+        Cap on the number of working sets; a ConvergenceWarning says what to do when it is reached.
+    cache_bytes : int
+        Memory budget of `infer_rows`.
+    gradients : bool
+        Whether to fill `d_gram` (n^2 numbers) and `d_params`.
+
+    Examples
+    --------
+    >>> from softmargin.likelihoods import Hinge
+    >>> K, y = np.array([[2.0, 0.0], [0.0, 2.0]]), np.array([1.0, -1.0])
+    >>> MAP().infer(K, y, Hinge(C=1.0)).beta
+    array([ 0.5, -0.5])
+    """
+
+    tol: float = 1e-6
+    max_iter: int = 1000
+    cache_bytes: int = 2**28
+    gradients: bool = True
+
+    name: ClassVar[str] = "map"
+    requires: ClassVar[tuple[str, ...]] = ("log_prob", "derivatives", "d_log_prob_d_params")
+
+    def infer(
+        self,
+        K: Array,
+        y: Array,
+        likelihood: Likelihood,
+        weight: Array | None = None,
+        start: Posterior | None = None,
+    ) -> Posterior:
+        """Find the most probable latent values; see `Inference.infer`. A row of weight 0 is a removed row."""
+        check_likelihood(self, likelihood)
+        beta0 = None if start is None else start.beta
+        if isinstance(likelihood, Logistic):
+            beta, mean, n_iter, converged = newton_map(K, y, likelihood, weight, beta0, self.tol, self.max_iter)
+            if not converged:
+                _warn(f"Newton's method did not converge in {n_iter} steps")
+        else:
+            solution = solve_dual(DenseGram(K), box_problem(likelihood, y, weight), beta0, self.tol, self.max_iter)
+            beta, mean, n_iter, converged = self._checked(solution)
+        posterior = _posterior(y, likelihood, weight, beta, mean, n_iter, converged)
+        if not self.gradients:
+            return posterior
+        # Envelope theorem: at the optimum d ln Q*/dK = beta beta'/2, and parameters act through ln p alone.
+        d_params = _d_params(y, likelihood, weight, beta, mean)
+        return replace(posterior, d_gram=np.outer(0.5 * beta, beta), d_params=d_params)
+
+    def infer_rows(
+        self,
+        row_oracle: RowOracle,
+        diag: Array,
+        y: Array,
+        likelihood: Likelihood,
+        weight: Array | None = None,
+        start: Posterior | None = None,
+    ) -> Posterior:
+        """Do the same when the Gram matrix does not fit: rows on demand, the recent ones kept in `cache_bytes`.
+
+        Parameters
+        ----------
+        row_oracle : callable
+            Row numbers of shape (m,) in, rows of the Gram matrix of shape (m, n) out.
+        diag : ndarray of shape (n,)
+            Diagonal of the Gram matrix.
+        """
+        check_likelihood(self, likelihood)
+        gram = RowGram(row_oracle, np.asarray(diag, dtype=float), self.cache_bytes)
+        beta0 = None if start is None else start.beta
+        solution = solve_dual(gram, box_problem(likelihood, y, weight), beta0, self.tol, self.max_iter)
+        posterior = _posterior(y, likelihood, weight, *self._checked(solution))
+        if not self.gradients:
+            return posterior
+        return replace(posterior, d_params=_d_params(y, likelihood, weight, posterior.beta, posterior.mean))
+
+    def leave_out(
+        self, row: int, K: Array, y: Array, likelihood: Likelihood, start: Posterior, weight: Array | None = None
+    ) -> Posterior:
+        """Solve again without one row, from the solution with it; `mean[row]` is then its left-out latent value."""
+        kept = np.ones(len(y)) if weight is None else weight.copy()
+        kept[row] = 0.0
+        return replace(self, gradients=False).infer(K, y, likelihood, kept, start)
+
+    def _checked(self, solution: DualSolution) -> tuple[Array, Array, int, bool]:
+        if not solution.converged:
+            _warn(
+                f"the SVM's relative duality gap is {solution.measure.relative:.1e}, above tol={self.tol:.1e}, "
+                f"after {solution.n_iter} working sets"
+            )
+        return solution.beta, solution.mean, solution.n_iter, solution.converged
+
+
+def _warn(what: str) -> None:
+    warnings.warn(
+        f"{what}. Standardise the inputs, lower C or the kernel's amplitude, raise max_iter, or accept a larger tol.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+
+
+def _posterior(
+    y: Array,
+    likelihood: Likelihood,
+    weight: Array | None,
+    beta: Array,
+    mean: Array,
+    n_iter: int,
+    converged: bool,
+) -> Posterior:
+    value = float(likelihood.log_prob(y, mean, weight).sum() - 0.5 * beta @ mean)
+    return Posterior(beta, mean, value, "map", converged=converged, n_iter=n_iter)
+
+
+def _d_params(y: Array, likelihood: Likelihood, weight: Array | None, beta: Array, mean: Array) -> Array:
+    """d ln Q* / d parameters at fixed f, shape (n_params,)."""
+    d_params = likelihood.d_log_prob_d_params(y, mean, weight).sum(axis=1)
+    if isinstance(likelihood, EpsilonInsensitive):
+        # Marginal rows sit on a kink of the loss in epsilon; the dual's slope there is |beta|, not 0 or C.
+        w = np.ones(len(y)) if weight is None else weight
+        d_params[1] = w.sum() * likelihood.d_log_norm[1] + np.abs(beta).sum()
+    return d_params
