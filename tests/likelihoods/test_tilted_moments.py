@@ -1,0 +1,66 @@
+"""Every tilted_moments against brute-force quadrature, and its conventions."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from softmargin.likelihoods import LIKELIHOODS
+
+from . import reference
+from .cases import CLASSIFIERS, NAMES, cases, drawn
+
+RTOL = 1e-8
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(data=st.data())
+@drawn
+def test_against_quadrature(name, data):
+    case = data.draw(cases(name))
+    y, m, v, w = case.rows()
+    log_z, d_mean, d2_mean, d_params = case.likelihood.tilted_moments(y, m, v, w)
+    expected = reference.tilted(*case)
+    assert_allclose(log_z, expected.log_z, rtol=RTOL, atol=RTOL)
+    # Moments in their natural unit: the mean moves by v d_mean, and what counts is that over the cavity's sd.
+    assert_allclose(d_mean, expected.d_mean, rtol=RTOL, atol=RTOL / np.sqrt(case.v))
+    assert_allclose(d2_mean, expected.d2_mean, rtol=RTOL, atol=RTOL / max(case.v, 1.0))
+    assert_allclose(d_params[:, 0], expected.d_params, rtol=RTOL, atol=RTOL)
+    # EP divides by 1 + v d2_mean, so the tilted variance must keep digits of its own where it is far below v.
+    assert_allclose(v + v * v * d2_mean, expected.variance, rtol=1e-5, atol=1e-14 * case.v)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_do_not_mix(name):
+    rng = np.random.default_rng(0)
+    n = 40
+    y, m = rng.choice([-1.0, 1.0], n), rng.normal(scale=10, size=n)
+    v, w = 10 ** rng.uniform(-6, 4, n), rng.uniform(0.1, 3, n)
+    together = LIKELIHOODS[name](C=3.0).tilted_moments(y, m, v, w)
+    for i in range(n):
+        alone = LIKELIHOODS[name](C=3.0).tilted_moments(*(a[i : i + 1] for a in (y, m, v, w)))
+        for a, b in zip(together, alone):
+            assert_allclose(a[..., i], b[..., 0], rtol=1e-11)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_weight_means_one(name):
+    y, m, v = np.array([1.0, -1.0]), np.array([0.3, 4.0]), np.array([0.5, 2.0])
+    likelihood = LIKELIHOODS[name](C=2.0)
+    for a, b in zip(likelihood.tilted_moments(y, m, v), likelihood.tilted_moments(y, m, v, np.ones(2))):
+        assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", CLASSIFIERS)
+@given(data=st.data())
+@drawn
+def test_labels_are_symmetric(name, data):
+    case = data.draw(cases(name))
+    y, m, v, w = case.rows()
+    log_z, d_mean, d2_mean, d_params = case.likelihood.tilted_moments(y, m, v, w)
+    mirrored = case.likelihood.tilted_moments(-y, -m, v, w)
+    assert_array_equal(mirrored.log_z, log_z)
+    assert_array_equal(mirrored.d_mean, -d_mean)
+    assert_array_equal(mirrored.d2_mean, d2_mean)
+    assert_array_equal(mirrored.d_params, d_params)
