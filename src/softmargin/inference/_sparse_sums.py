@@ -16,17 +16,20 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas
+from scipy.linalg import blas, lapack
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky
-from softmargin.kernels import contract_cross, contract_diag, contract_inputs, diag, gram
+from softmargin.kernels import contract_cross, contract_diag, contract_inputs, diag, gram, gram_single
 from softmargin.likelihoods import Likelihood
 
 JITTER = {"float64": 1e-12, "float32": 1e-6}
 """Relative to the mean of k(z, z). A jittered u = f(Z) + noise is still a lower bound, only a looser one."""
 SMALLEST_VARIANCE = 1e-14
 """Relative to k(x, x): a row at an inducing point must not get a negative variance by rounding."""
+
+DIAGONAL_BLOCK = 128
+"""Order of the diagonal blocks of a blocked forward substitution."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +76,26 @@ class SparsePrior:
     def features(self, X: Any) -> Features:
         """Whiten the cross-covariances of a block of rows."""
         k_diag = diag(self.kernel, X)
-        F = solve_rows(self.L, gram(self.kernel, X, self.Z).astype(self.dtype, copy=False), overwrite=True)
+        K = (gram_single if self.dtype == "float32" else gram)(self.kernel, X, self.Z)
+        F = solve_rows(self.L, K)
         explained = np.einsum("ij,ij->i", F, F).astype(np.float64, copy=False)
         return Features(F, k_diag, np.maximum(k_diag - explained, SMALLEST_VARIANCE * k_diag))
 
 
-def solve_rows(L: Array, rows: Any, *, overwrite: bool = False) -> Any:
-    """(L^-1 rows')', shape (n, m): forward substitution for every row, in the rows' own precision."""
-    trsm = blas.strsm if rows.dtype == np.float32 else blas.dtrsm
-    factor = np.asfortranarray(L, dtype=rows.dtype)
-    return trsm(1.0, factor, rows.T, side=0, lower=1, overwrite_b=int(overwrite)).T
+def solve_rows(L: Array, rows: Any) -> Any:
+    """(L^-1 rows')', shape (n, m): forward substitution for every row, in the rows' own precision.
+
+    Blocked, so that nearly all of the work is matrix products; only the diagonal blocks of L are inverted.
+    """
+    m, dtype = len(L), rows.dtype
+    factor = L.astype(dtype, copy=False)
+    out = np.empty((len(rows), m), dtype=dtype)
+    for start in range(0, m, DIAGONAL_BLOCK):
+        j = slice(start, min(start + DIAGONAL_BLOCK, m))
+        inverse = lapack.dtrtri(L[j, j], lower=1)[0].astype(dtype, copy=False)
+        rest = rows[:, j] - out[:, :start] @ factor[j, :start].T if start else rows[:, j]
+        np.matmul(rest, inverse.T, out=out[:, j])
+    return out
 
 
 @dataclass(frozen=True)

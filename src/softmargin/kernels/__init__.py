@@ -19,6 +19,7 @@ from softmargin.kernels._evaluate import (
 )
 from softmargin.kernels._named import KERNEL_NAMES, PrecomputedKernel, make_kernel
 from softmargin.kernels._roles import Role, roles
+from softmargin.kernels._single import gram_single
 
 __all__ = [
     "KERNEL_NAMES",
@@ -32,6 +33,7 @@ __all__ = [
     "diag",
     "evaluate",
     "gram",
+    "gram_single",
     "make_kernel",
     "roles",
     "row_blocks",
