@@ -9,8 +9,9 @@ from softmargin.search.coordinates import (
     NoiseShape,
 )
 from softmargin.search.hyperprior import HyperPrior
-from softmargin.search.lbfgs import LBFGS, SearchResult, StopSearch
+from softmargin.search.lbfgs import LBFGS, SearchResult
 from softmargin.search.objective import Evaluation, Objective, Subspace
+from softmargin.search.watch import StopSearch, watching
 
 SEARCHES: dict[str, type] = {cls.name: cls for cls in (LBFGS,)}
 """The registry: name -> class. A class added here is found by `search=`."""
@@ -39,4 +40,5 @@ __all__ = [
     "StopSearch",
     "Subspace",
     "get_search",
+    "watching",
 ]

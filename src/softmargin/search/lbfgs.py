@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 from softmargin._linalg import Array
 from softmargin.search.objective import Evaluation
+from softmargin.search.watch import StopSearch
 
 
 class SearchResult(NamedTuple):
@@ -18,10 +19,6 @@ class SearchResult(NamedTuple):
     best: Evaluation
     n_iter: int
     converged: bool
-
-
-class StopSearch(Exception):
-    """Raised by a callback to end a search at the best point so far."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,10 @@ class LBFGS:
     ) -> SearchResult:
         """Climb from `start` of shape (n,) within `bounds` of shape (n, 2)."""
         start = np.clip(start, bounds[:, 0], bounds[:, 1])
-        first = objective(start)
+        try:
+            first = objective(start)
+        except StopSearch as stop:
+            return SearchResult(start, stop.evaluation, 0, False)
         best = (start, first)
         if len(start) == 0:
             return SearchResult(start, first, 0, True)

@@ -14,6 +14,7 @@ from softmargin.inference import Inference, Posterior
 from softmargin.kernels import evaluate
 from softmargin.search.coordinates import Coordinates
 from softmargin.search.hyperprior import LogDensity
+from softmargin.search.watch import notify
 
 WARM_START_WITHIN = 0.7
 """Largest change of any log hyperparameter for which the last posterior is a good start."""
@@ -97,8 +98,7 @@ class Objective:
                 **dict(zip(self.coordinates.names, np.exp(evaluation.z).tolist())),
             }
         )
-        if self.callback is not None:
-            self.callback(evaluation)
+        notify(evaluation, self.callback)
 
 
 @dataclass

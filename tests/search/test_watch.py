@@ -1,0 +1,57 @@
+"""A watcher sees every evaluation and can end a fit at its best point so far."""
+
+import numpy as np
+import pytest
+
+from softmargin import BayesianSVC
+from softmargin.search import StopSearch, watching
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 2))
+    return X, (X[:, 0] + 0.5 * rng.normal(size=40) > 0).astype(int)
+
+
+def test_watcher_sees_the_path(data):
+    seen = []
+    with watching(seen.append):
+        model = BayesianSVC(max_iter=3).fit(*data)
+    assert [e.value for e in seen] == [row["objective"] for row in model.search_path_]
+    BayesianSVC(max_iter=3).fit(*data)
+    assert len(seen) == len(model.search_path_)
+
+
+@pytest.mark.parametrize("after", [1, 2, 5])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_stopping_completes_the_fit(data, after, n_classes):
+    X, _ = data
+    y = np.arange(len(X)) % n_classes
+    seen = []
+
+    def stop(evaluation):
+        seen.append(evaluation)
+        if len(seen) >= after:
+            raise StopSearch
+
+    with watching(stop):
+        model = BayesianSVC().fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    # After the stop every further search (stages, starts, pairs) makes one evaluation and no more.
+    assert len(seen) <= after + 3 * n_classes
+
+
+def test_stopping_keeps_the_best_of_the_stage(data):
+    values = []
+
+    def stop(evaluation):
+        values.append(evaluation.value)
+        if len(values) == 6:
+            raise StopSearch
+
+    with watching(stop):
+        model = BayesianSVC(criterion="link_evidence").fit(*data)
+    # The evaluation that stopped the search is in the path, but the best one before it counts.
+    best = max(model.search_path_[:5], key=lambda row: row["objective"])
+    assert model.C_ == pytest.approx(best["C"])
