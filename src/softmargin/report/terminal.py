@@ -1,0 +1,97 @@
+"""The terminal's view of an experiment: short tables for people."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from softmargin.report.experiment import OURS, THEIRS, Experiment
+from softmargin.tables import short
+
+MEASURES = {
+    "error": ("error", "{:.1%}"),
+    "log_loss": ("log loss (nats)", "{:.3f}"),
+    "calibration_error": ("calibration error", "{:.3f}"),
+    "rmse": ("RMSE", "{:.4g}"),
+    "mean_absolute_error": ("mean absolute error", "{:.4g}"),
+    "negative_log_density": ("negative log density", "{:.3f}"),
+    "coverage_95": ("coverage of 95 % intervals", "{:.1%}"),
+    "interval_width": ("mean width of the intervals", "{:.4g}"),
+}
+"""Measure -> what people call it, and how it is written."""
+BAR = 24
+MOST = 20
+"""Rows of the relevance table that a terminal shows."""
+
+
+def baseline_name(regression: bool) -> str:
+    """What the baseline is, in a few words."""
+    return "SVR, grid search" if regression else "SVC, grid search + sigmoid"
+
+
+def show(experiment: Experiment, console: Console) -> None:
+    """Print what was learnt and how well it predicts."""
+    _heading(experiment, console)
+    _relevances(experiment, console)
+    _scores(experiment, console)
+    for note in (*experiment.table.notes, *experiment.notes):
+        console.print(Text(f"note: {note}", style="yellow"))
+
+
+def numbers(value: Any) -> str:
+    """One number, or the range of several."""
+    values = value if isinstance(value, list) else [value]
+    low, high = min(values), max(values)
+    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+
+
+def _heading(experiment: Experiment, console: Console) -> None:
+    facts = experiment.summary()
+    learnt = facts["learnt"]
+    console.print(
+        Text(
+            f"{short(facts['data'])}: {short(facts['target'])} from {len(experiment.table.X.columns)} columns, "
+            f"{facts['rows']['train']} rows to learn from, {facts['rows']['test']} held out",
+            style="bold",
+        )
+    )
+    kernels = learnt["kernel"] if isinstance(learnt["kernel"], list) else [learnt["kernel"]]
+    more = f" (and {len(kernels) - 1} more pairs)" if len(kernels) > 1 else ""
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_row("C", numbers(learnt["C"]))
+    if experiment.regression:
+        grid.add_row("epsilon", numbers(learnt["epsilon"]))
+    grid.add_row("kernel", Text(kernels[0] + more))
+    grid.add_row("log evidence", f"{learnt['log_evidence']:.2f} nats")
+    grid.add_row("support vectors", f"{learnt['support_vectors']} of {facts['rows']['train']} rows")
+    grid.add_row("search", f"{learnt['evaluations']} evaluations, {experiment.seconds:.1f} s")
+    console.print(grid)
+
+
+def _relevances(experiment: Experiment, console: Console) -> None:
+    relevance = experiment.summary()["learnt"]["relevance"]
+    if relevance is None:
+        return
+    grid = Grid(title="Relevance of each column", title_justify="left", box=None, show_header=False)
+    for name, value in list(relevance.items())[:MOST]:
+        grid.add_row(Text(short(name)), Text("█" * max(1, round(BAR * value)), style="cyan"), f"{value:.2f}")
+    if len(relevance) > MOST:
+        grid.add_row(f"... and {len(relevance) - MOST} columns more", "", "")
+    console.print(grid)
+
+
+def _scores(experiment: Experiment, console: Console) -> None:
+    if not experiment.scores:
+        console.print("Nothing was held out, so nothing was measured.")
+        return
+    title = f"On {len(experiment.test)} held-out rows"
+    grid = Grid(title=title, title_justify="left", box=None, header_style="bold")
+    grid.add_column("")
+    names = {OURS: "softmargin", THEIRS: baseline_name(experiment.regression)}
+    for name in experiment.scores:
+        grid.add_column(names[name], justify="right")
+    for measure in experiment.scores[OURS]:
+        label, form = MEASURES[measure]
+        grid.add_row(label, *(form.format(scores[measure]) for scores in experiment.scores.values()))
+    console.print(grid)

@@ -1,0 +1,121 @@
+"""Read CSV, TSV, Parquet or a bundled data set into a frame; every cell of a text file stays text."""
+
+import io
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+SHOWN = 60
+"""Characters of a cell that are shown to people."""
+
+BUNDLED = {
+    "pima": "type",
+    "crabs": "sex",
+    "wdbc": "diagnosis",
+    "twonorm": "class",
+    "ringnorm": "class",
+    "boston": "medv",
+    "mcycle": "accel",
+}
+"""Bundled data sets and the name of their target column."""
+
+
+class DataError(ValueError):
+    """The data cannot be used; the message says why and what to do."""
+
+
+def short(value: Any) -> str:
+    """A cell's text, cut to what people can read, on one line."""
+    text = " ".join(str(value)[: 4 * SHOWN].split())
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
+
+
+def names(columns: Any) -> str:
+    names = [repr(short(c)) for c in columns]
+    return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
+
+
+def read_frame(source: str, encoding: str = "utf-8") -> pd.DataFrame:
+    """Read a file, standard input ("-") or a bundled data set into a frame; text files stay text.
+
+    Parameters
+    ----------
+    source : str
+        A path, "-", or a key of `BUNDLED`.
+    encoding : str
+        Of text files.
+    """
+    path = Path(source)
+    if source == "-":
+        return _read_text(sys.stdin.buffer.read(), "standard input", encoding)
+    if source in BUNDLED and not path.exists():
+        return bundled(source)[0]
+    if path.is_dir():
+        raise DataError(f"{source!r} is a directory; give one CSV, TSV or Parquet file")
+    if not path.exists():
+        raise DataError(
+            f"there is no file {source!r}; give a CSV, TSV or Parquet file, '-' for standard input, "
+            f"or one of the bundled sets: {', '.join(BUNDLED)}"
+        )
+    content = path.read_bytes()
+    if content[:4] == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
+        return _read_parquet(content, source)
+    return _read_text(content, source, encoding, "\t" if path.suffix.lower() in (".tsv", ".tab") else None)
+
+
+def bundled(name: str) -> tuple[pd.DataFrame, np.ndarray | None]:
+    from softmargin import datasets
+
+    bunch = getattr(datasets, f"load_{name}")()
+    frame = pd.DataFrame(bunch.data, columns=list(bunch.feature_names))
+    words = bunch.get("target_names")
+    frame[BUNDLED[name]] = bunch.target if words is None else np.array([str(w) for w in words])[bunch.target]
+    return frame, bunch.test
+
+
+def _read_parquet(content: bytes, name: str) -> pd.DataFrame:
+    try:
+        frame = pd.read_parquet(io.BytesIO(content))
+    except ImportError as error:
+        raise DataError("Parquet files need pyarrow: pip install pyarrow") from error
+    except Exception as error:
+        raise DataError(f"{name!r} is not a readable Parquet file ({short(error)}); write it again") from error
+    frame.columns = [str(c) for c in frame.columns]
+    return _checked(frame, name)
+
+
+def _read_text(content: bytes, name: str, encoding: str, separator: str | None = None) -> pd.DataFrame:
+    if not content.strip():
+        raise DataError(f"{name!r} is empty; it needs a line of column names and rows below it")
+    try:
+        text = content.decode("utf-8-sig" if encoding.lower() in ("utf-8", "utf8") else encoding)
+    except LookupError as error:
+        raise DataError(f"encoding {encoding!r} is unknown; use 'utf-8', 'latin-1', 'cp1252', ...") from error
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise DataError(
+            f"{name!r} is not {encoding} at line {line}; save it as UTF-8, or give its encoding: --encoding latin-1"
+        ) from error
+    if "\0" in text:
+        raise DataError(f"{name!r} holds binary data; give a CSV, TSV or Parquet file")
+    header = text.lstrip().split("\n", 1)[0]
+    separator = separator or max(",;\t|", key=header.count)
+    try:
+        rows = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, header=None, skipinitialspace=True)
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
+        raise DataError(f"{name!r} is not a regular table ({short(error)}); each row needs as many cells") from error
+    frame = rows.iloc[1:].reset_index(drop=True)
+    frame.columns = [f"column {i + 1}" if pd.isna(c) else str(c).strip() for i, c in enumerate(rows.iloc[0])]
+    return _checked(frame, name)
+
+
+def _checked(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    twice = sorted({short(c) for c in frame.columns[frame.columns.duplicated()]})
+    if twice:
+        raise DataError(f"{name!r} has columns of the same name: {names(twice)}; rename them")
+    if len(frame) == 0:
+        raise DataError(f"{name!r} has column names but no rows")
+    return frame
