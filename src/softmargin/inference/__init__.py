@@ -4,11 +4,12 @@ from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import Inference, check_likelihood
 from softmargin.inference.ep import EP
 from softmargin.inference.hmc import HMC
+from softmargin.inference.laplace import Laplace
 from softmargin.inference.map import MAP, classify_support
 from softmargin.inference.sparse import Sparse, SparsePosterior
 from softmargin.inference.variational import Variational
 
-INFERENCES: dict[str, type] = {cls.name: cls for cls in (MAP, EP, Variational, HMC)}
+INFERENCES: dict[str, type] = {cls.name: cls for cls in (MAP, Laplace, EP, Variational, HMC)}
 """The registry: name -> class. A class added here is found by `inference=` and walked by the grid tests."""
 
 
@@ -25,6 +26,7 @@ __all__ = [
     "INFERENCES",
     "MAP",
     "Inference",
+    "Laplace",
     "Posterior",
     "Sparse",
     "SparsePosterior",

@@ -1,0 +1,134 @@
+"""Laplace's approximation: against its own formulas, quadrature, and central differences of its evidence."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from softmargin.inference import get_inference
+from softmargin.inference.laplace import Laplace
+from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge
+
+LOSSES = [Hinge(0.8), Hinge(5.0), SquaredHinge(1.5), SquaredHinge(20.0), EpsilonInsensitive(4.0, 0.2), Logistic(2.0)]
+
+
+def problem(likelihood, n=40, seed=0, weighted=False):
+    """Gram matrix as a function of (ln amplitude, ln length), targets and weights."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    latent = X[:, 0] - 0.5 * X[:, 1] ** 2 + 0.5 * rng.normal(size=n)
+    y = np.where(latent > 0, 1.0, -1.0) if likelihood.is_classifier else np.sin(2 * X[:, 0]) + 0.3 * rng.normal(size=n)
+    distance = ((X[:, None] - X[None]) ** 2).sum(-1)
+
+    def gram(theta):
+        return np.exp(theta[0]) * np.exp(-0.5 * distance * np.exp(-2 * theta[1])) + 0.3
+
+    return gram, y, rng.integers(1, 4, n).astype(float) if weighted else None
+
+
+@pytest.mark.parametrize("likelihood", LOSSES, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_gradient_is_that_of_the_evidence(likelihood, weighted):
+    gram, y, weight = problem(likelihood, weighted=weighted)
+    theta, h = np.array([0.5, -0.2]), 1e-5
+    base = Laplace().infer(gram(theta), y, likelihood, weight)
+
+    def value(theta, likelihood):
+        posterior = Laplace().infer(gram(theta), y, likelihood, weight, base)
+        assert np.array_equal(posterior.site_precision > 0, base.site_precision > 0), "the active set changed"
+        return posterior.log_evidence
+
+    for direction in np.eye(2):
+        numeric = (value(theta + h * direction, likelihood) - value(theta - h * direction, likelihood)) / (2 * h)
+        dK = (gram(theta + h * direction) - gram(theta - h * direction)) / (2 * h)
+        assert np.sum(base.d_gram * dK) == pytest.approx(numeric, rel=1e-5, abs=1e-6)
+    for k, name in enumerate(likelihood.param_names):
+        params = {p: getattr(likelihood, p) for p in likelihood.param_names}
+        up, down = (type(likelihood)(**{**params, name: params[name] + s * h}) for s in (1, -1))
+        numeric = (value(theta, up) - value(theta, down)) / (2 * h)
+        assert base.d_params[k] == pytest.approx(numeric, rel=1e-5, abs=1e-6)
+
+
+def test_hinge_precisions_and_evidence_follow_equation_32():
+    gram, y, _ = problem(Hinge(2.0))
+    K, C = gram([0.5, -0.2]), 2.0
+    posterior = Laplace().infer(K, y, Hinge(C))
+    alpha = y * posterior.beta
+    marginal = (alpha > 0) & (alpha < C)
+    assert 2 < marginal.sum() < len(y)
+    assert np.allclose((y * posterior.mean)[marginal], 1, atol=1e-10)
+    L = 2 * np.pi * (alpha * (C - alpha) / C) ** 2
+    assert np.allclose(posterior.site_precision, np.where(marginal, L, 0), atol=1e-12)
+    slack = np.maximum(1 - y * posterior.mean, 0)
+    best = -0.5 * posterior.beta @ K @ posterior.beta - C * slack.sum() - len(y) * np.log1p(np.exp(-2 * C))
+    volume = np.linalg.slogdet(np.eye(marginal.sum()) + L[marginal, None] * K[np.ix_(marginal, marginal)])[1]
+    assert posterior.log_evidence == pytest.approx(best - 0.5 * volume, abs=1e-9)
+
+
+def test_squared_hinge_precisions_follow_equation_17():
+    gram, y, _ = problem(SquaredHinge(3.0))
+    posterior = Laplace().infer(gram([0.5, -0.2]), y, SquaredHinge(3.0))
+    slack = np.maximum(1 - y * posterior.mean, 1e-300)
+    expected = np.where(slack > 1e-6, 3 * np.exp(-0.1 / slack), 0)
+    assert np.allclose(posterior.site_precision, expected, atol=1e-10)
+    sharp = Laplace(smoothing=0.0).infer(gram([0.5, -0.2]), y, SquaredHinge(3.0))
+    assert np.allclose(sharp.site_precision[slack > 1e-6], 3)
+
+
+@pytest.mark.parametrize("likelihood", LOSSES, ids=str)
+def test_moments_are_those_of_the_gaussian_with_these_sites(likelihood):
+    gram, y, weight = problem(likelihood, weighted=True)
+    K = gram([0.5, -0.2]) + 1e-6 * np.eye(len(y))
+    posterior = Laplace().infer(K, y, likelihood, weight)
+    Sigma = np.linalg.inv(np.linalg.inv(K) + np.diag(posterior.site_precision))
+    assert np.allclose(posterior.variance, np.diag(Sigma), rtol=1e-6)
+    assert np.allclose(posterior.latent_variance(K, np.diag(K)), np.diag(Sigma), rtol=1e-6, atol=1e-9)
+    assert np.allclose(Sigma @ posterior.site_shift, posterior.mean, atol=1e-6)
+    assert np.allclose(K @ posterior.beta, posterior.mean)
+
+
+@pytest.mark.parametrize("likelihood", LOSSES, ids=str)
+def test_integer_weights_repeat_the_mode(likelihood):
+    """The most probable function of a weighted row is that of repeated rows."""
+    gram, y, weight = problem(likelihood, weighted=True)
+    K = gram([0.5, -0.2])
+    weighted = Laplace().infer(K, y, likelihood, weight)
+    twice = np.repeat(np.arange(len(y)), weight.astype(int))
+    repeated = Laplace().infer(K[np.ix_(twice, twice)], y[twice], likelihood)
+    assert np.allclose(weighted.mean[twice], repeated.mean, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("k", "likelihood", "bound"),
+    [(1.0, Hinge(1.0), 0.5), (4.0, Hinge(3.0), 0.5), (1.0, SquaredHinge(2.0), 0.2), (4.0, Logistic(1.0), 0.1)],
+    ids=str,
+)
+def test_one_row_is_near_the_integral(k, likelihood, bound):
+    """The range of the approximation for a single row: half a nat with a kink, a tenth or two without."""
+    exact = quad(lambda f: norm.pdf(f, 0, k**0.5) * np.exp(likelihood.log_prob(1.0, np.array(f))), -20, 20, points=[1])
+    approx = Laplace().infer(np.array([[k]]), np.array([1.0]), likelihood).log_evidence
+    assert abs(approx - np.log(exact[0])) < bound
+
+
+@pytest.mark.parametrize("likelihood", [Hinge(2.0), SquaredHinge(2.0)], ids=str)
+def test_evidence_is_continuous_where_the_support_set_changes(likelihood):
+    gram, y, _ = problem(likelihood)
+    path = np.linspace(-0.3, 0.3, 1001)
+    posteriors = [Laplace().infer(gram([0.5, s]), y, likelihood) for s in path]
+    sets = np.array([p.beta != 0 for p in posteriors])
+    assert np.count_nonzero(np.any(sets[1:] != sets[:-1], axis=1)) > 5
+    values = np.array([p.log_evidence for p in posteriors])
+    # A jump would not shrink with the step; the largest step of a continuous curve is its slope times the spacing.
+    slope = [
+        np.sum(p.d_gram * (gram([0.5, s + 1e-6]) - gram([0.5, s - 1e-6]))) / 2e-6 for p, s in zip(posteriors, path)
+    ]
+    assert np.abs(np.diff(values)).max() < 1.5 * np.abs(slope).max() * (path[1] - path[0])
+
+
+def test_unknown_curvature_is_refused():
+    with pytest.raises(TypeError, match="use inference='ep'"):
+        Laplace().infer(np.eye(2), np.array([1.0, -1.0]), Link(1.0))
+
+
+def test_is_registered():
+    assert get_inference("laplace") is Laplace
