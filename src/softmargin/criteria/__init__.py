@@ -1,10 +1,32 @@
 """Model-selection criteria, one file each: (posterior, problem) -> value and gradient."""
 
+from softmargin.criteria._ball import Ball, smallest_ball
 from softmargin.criteria._protocol import Criterion, CriterionValue, Problem
-from softmargin.criteria.evidence import Evidence, LinkEvidence
+from softmargin.criteria.bounds import GACV, JaakkolaHaussler, SupportVectorCount
+from softmargin.criteria.evidence import Evidence, LaplaceEvidence, LinkEvidence
+from softmargin.criteria.kwok import Kwok, KwokLevels, kwok_levels
 from softmargin.criteria.loo import LeaveOneOut, leave_one_out
+from softmargin.criteria.radius_margin import RadiusMargin
+from softmargin.criteria.span import SharpSpan, Span, span_margins
+from softmargin.criteria.svm_loo import SVMLeaveOneOut, leave_one_out_margins
 
-CRITERIA: dict[str, type] = {cls.name: cls for cls in (Evidence, LinkEvidence, LeaveOneOut)}
+CRITERIA: dict[str, type] = {
+    cls.name: cls
+    for cls in (
+        Evidence,
+        LinkEvidence,
+        LaplaceEvidence,
+        LeaveOneOut,
+        GACV,
+        Span,
+        SharpSpan,
+        SVMLeaveOneOut,
+        SupportVectorCount,
+        JaakkolaHaussler,
+        RadiusMargin,
+        Kwok,
+    )
+}
 """The registry: name -> class. A class added here is found by `criterion=`."""
 
 
@@ -17,12 +39,27 @@ def get_criterion(name: str) -> type:
 
 __all__ = [
     "CRITERIA",
+    "GACV",
+    "Ball",
     "Criterion",
     "CriterionValue",
     "Evidence",
+    "JaakkolaHaussler",
+    "Kwok",
+    "KwokLevels",
+    "LaplaceEvidence",
     "LeaveOneOut",
     "LinkEvidence",
     "Problem",
+    "RadiusMargin",
+    "SVMLeaveOneOut",
+    "SharpSpan",
+    "Span",
+    "SupportVectorCount",
     "get_criterion",
+    "kwok_levels",
     "leave_one_out",
+    "leave_one_out_margins",
+    "smallest_ball",
+    "span_margins",
 ]

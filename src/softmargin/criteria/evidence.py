@@ -40,3 +40,11 @@ class LinkEvidence(Evidence):
     def likelihood(self, likelihood: Likelihood) -> Likelihood:
         """Return the normalised likelihood."""
         return likelihood.normalised()
+
+
+@dataclass(frozen=True)
+class LaplaceEvidence(Evidence):
+    """Laplace's approximation to the evidence, whatever the model's inference (Gold & Sollich 2003, eqs. 15 and 17)."""
+
+    name: ClassVar[str] = "laplace_evidence"
+    inference: ClassVar[str | None] = "laplace"

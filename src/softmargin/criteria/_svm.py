@@ -1,0 +1,52 @@
+"""What the criteria of the support vector machine share: its solution by rows, and the losses each is defined for."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from softmargin._linalg import Array
+from softmargin.criteria._protocol import Problem
+from softmargin.inference import Posterior
+from softmargin.inference._active_set import ActiveSet, active_set
+from softmargin.likelihoods import Hinge, Likelihood, SquaredHinge
+
+
+@dataclass(frozen=True)
+class SVMCriterion:
+    """A criterion that is a function of the SVM's solution alone, and so of C K alone up to its scale."""
+
+    greater_is_better: ClassVar[bool] = False
+    smooth: ClassVar[bool] = False
+    inference: ClassVar[str | None] = "map"
+    losses: ClassVar[tuple[Any, ...]] = (Hinge, SquaredHinge)
+    """The likelihoods it is defined for."""
+
+    def likelihood(self, likelihood: Likelihood) -> Likelihood:
+        """Return the model's own likelihood, if the criterion is defined for it."""
+        if not isinstance(likelihood, self.losses):
+            names = " or ".join(repr(loss.name) for loss in self.losses)
+            raise ValueError(
+                f"criterion {getattr(self, 'name', '?')!r} is defined for loss {names}; got {likelihood.name!r}"
+            )
+        return likelihood
+
+
+def solution(posterior: Posterior, problem: Problem) -> ActiveSet:
+    """Return the SVM's exact solution and active set."""
+    return active_set(problem.K, problem.y, problem.likelihood, problem.weight, posterior)
+
+
+def margins(active: ActiveSet, problem: Problem) -> Array:
+    """y f at the training rows, shape (n,); rows on the margin by their alpha have exactly 1 (hinge)."""
+    margin = problem.y * active.mean
+    # On the free rows y f = 1 - d alpha holds exactly; computed as K b it would carry rounding.
+    margin[active.free] = 1 - (active.problem.ridge * active.alpha)[active.free]
+    return margin
+
+
+def shares(problem: Problem) -> Array:
+    """Weight of each row in an average over rows, shape (n,)."""
+    if problem.weight is None:
+        return np.full(len(problem.y), 1 / len(problem.y))
+    return problem.weight / problem.weight.sum()
