@@ -1,0 +1,60 @@
+"""The peers: what people use today, each as a function of a seed that returns an unfitted classifier."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.gaussian_process import GaussianProcessClassifier
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from softmargin import BayesianSVC
+
+CLASSIC_GRID = {"svc__C": 2.0 ** np.arange(-5, 16, 2), "svc__gamma": 2.0 ** np.arange(-15, 4, 2)}
+
+
+class GridSVC(ClassifierMixin, BaseEstimator):
+    """SVC tuned by 5-fold grid search over the classic grid, then calibrated on cross-validated decision values."""
+
+    def __init__(self, method="sigmoid", seed=0):
+        self.method = method
+        self.seed = seed
+
+    def fit(self, X, y):
+        folds = StratifiedKFold(5, shuffle=True, random_state=self.seed)
+        search = GridSearchCV(make_pipeline(StandardScaler(), SVC()), CLASSIC_GRID, cv=folds).fit(X, y)
+        best = clone(search.best_estimator_)
+        self.model_ = CalibratedClassifierCV(best, method=self.method, cv=folds, ensemble=False).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X):
+        return self.model_.predict(X)
+
+    def predict_proba(self, X):
+        return self.model_.predict_proba(X)
+
+
+def gp(d, ard):
+    """scikit-learn's Gaussian-process classifier, with an offset term (without it, it loses badly on some sets)."""
+    length = np.full(d, np.sqrt(d)) if ard else np.sqrt(d)
+    kernel = ConstantKernel(10.0, (1e-2, 1e4)) * RBF(length, (1e-2, 1e4)) + ConstantKernel(1.0, (1e-3, 1e3))
+    return make_pipeline(StandardScaler(), GaussianProcessClassifier(kernel))
+
+
+PEERS = {
+    "softmargin": lambda d, seed: BayesianSVC(random_state=seed),
+    "SVC + sigmoid": lambda d, seed: GridSVC("sigmoid", seed),
+    "SVC + temperature": lambda d, seed: GridSVC("temperature", seed),
+    "GPC": lambda d, seed: gp(d, ard=False),
+    "GPC ARD": lambda d, seed: gp(d, ard=True),
+    "logistic": lambda d, seed: make_pipeline(
+        StandardScaler(),
+        LogisticRegressionCV(Cs=10, l1_ratios=(0,), max_iter=2000, scoring="neg_log_loss", use_legacy_attributes=False),
+    ),
+    "forest": lambda d, seed: RandomForestClassifier(500, random_state=seed),
+}
