@@ -1,5 +1,7 @@
 """The peers: what people use today, each as a function of a seed that returns an unfitted classifier."""
 
+import time
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -17,6 +19,9 @@ from softmargin import BayesianSVC
 CLASSIC_GRID = {"svc__C": 2.0 ** np.arange(-5, 16, 2), "svc__gamma": 2.0 ** np.arange(-15, 4, 2)}
 
 
+_SEARCHES: dict = {}
+
+
 class GridSVC(ClassifierMixin, BaseEstimator):
     """SVC tuned by 5-fold grid search over the classic grid, then calibrated on cross-validated decision values."""
 
@@ -26,8 +31,15 @@ class GridSVC(ClassifierMixin, BaseEstimator):
 
     def fit(self, X, y):
         folds = StratifiedKFold(5, shuffle=True, random_state=self.seed)
-        search = GridSearchCV(make_pipeline(StandardScaler(), SVC()), CLASSIC_GRID, cv=folds).fit(X, y)
-        best = clone(search.best_estimator_)
+        # Two calibrations share one search; the second counts its CPU time as if it had done it itself.
+        key = (X.tobytes(), y.tobytes(), self.seed)
+        self.borrowed_seconds_ = _SEARCHES.get(key, (None, 0.0))[1]
+        if key not in _SEARCHES:
+            start = time.process_time()
+            search = GridSearchCV(make_pipeline(StandardScaler(), SVC()), CLASSIC_GRID, cv=folds).fit(X, y)
+            _SEARCHES.clear()
+            _SEARCHES[key] = (search.best_estimator_, time.process_time() - start)
+        best = clone(_SEARCHES[key][0])
         self.model_ = CalibratedClassifierCV(best, method=self.method, cv=folds, ensemble=False).fit(X, y)
         self.classes_ = self.model_.classes_
         return self
