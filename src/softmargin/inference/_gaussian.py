@@ -8,14 +8,14 @@ With r = |tau|^1/2 and S = sign(tau), everything follows from P = (S + r K r)^-1
     cavity: v_i = Sigma_ii / (P_ii S_i), m_i = mu_i - v_i b_i
 
 These forms do not cancel, neither for weak sites (tau -> 0) nor for strong ones. If every tau is positive P
-comes from a Cholesky factor; a likelihood that is not log-concave can make some negative, then from an LU.
+comes from a Cholesky factor; a likelihood that is not log-concave can make some negative, then from a signed one.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas, lapack, solve_triangular
 
 from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky
 
@@ -63,7 +63,7 @@ def site_gaussian(K: Array, tau: Array, nu: Array) -> SiteGaussian:
     if np.all(sign > 0):
         core, log_det = _core_by_cholesky(K, root)
     else:
-        core, log_det = _core_by_lu(K, root, sign)
+        core, log_det = _core_with_signs(K, root, sign)
     beta = root * blas.dsymv(1.0, core, sign * nu / root, lower=1)
     mean = K @ beta
     variance = _weighted_row_sums(K, core, root) * sign
@@ -89,15 +89,34 @@ def _core_by_cholesky(K: Array, root: Array) -> tuple[Array, float]:
     return core, log_det
 
 
-def _core_by_lu(K: Array, root: Array, sign: Array) -> tuple[Array, float]:
-    A = _scaled_gram(K, root, sign)
-    A += np.tril(A, -1).T
-    lu, pivots, info = lapack.dgetrf(A, overwrite_a=1)
-    if info != 0:
-        raise NotPositiveDefiniteError("negative sites make the posterior singular")
-    log_det = float(np.sum(np.log(np.abs(np.diag(lu)))))
-    work = int(lapack.dgetri_lwork(len(A))[0])
-    core, _ = lapack.dgetri(lu, pivots, lwork=work, overwrite_lu=1)
+def _core_with_signs(K: Array, root: Array, sign: Array) -> tuple[Array, float]:
+    """P and ln det when some sites are negative, by S + r K r = F J F' with the negative sites last, J = diag(I, -I).
+
+    The posterior is proper if and only if S + r K r has as many negative eigenvalues as there are negative sites
+    (Sylvester's law on K^-1 + T), which is when the Schur complement of the positive block is negative definite.
+    Positive diagonals of P and Sigma would not be enough.
+    """
+    order = np.argsort(sign < 0, kind="stable")
+    n_plus = int(np.sum(sign > 0))
+    A = _scaled_gram(np.ascontiguousarray(K[np.ix_(order, order)]), root[order], sign[order])
+    F = np.zeros_like(A)
+    F[:n_plus, :n_plus] = cholesky(A[:n_plus, :n_plus])
+    V = solve_triangular(F[:n_plus, :n_plus], A[n_plus:, :n_plus].T, lower=True, check_finite=False)
+    F[n_plus:, :n_plus] = V.T
+    lower = A[n_plus:, n_plus:]
+    try:
+        F[n_plus:, n_plus:] = cholesky(V.T @ V - lower - np.tril(lower, -1).T)
+    except NotPositiveDefiniteError:
+        raise NotPositiveDefiniteError("negative sites make the posterior improper") from None
+    log_det = 2 * float(np.sum(np.log(np.diag(F))))
+    # P = F^-T J F^-1 = F^-T F^-1 - 2 R'R with R the rows of F^-1 that belong to negative sites.
+    F, _ = lapack.dtrtri(F, lower=1, overwrite_c=1)
+    negative = F[n_plus:].copy()
+    P, _ = lapack.dlauum(F, lower=1, overwrite_c=1)
+    P = np.tril(P - 2 * negative.T @ negative)
+    P += np.tril(P, -1).T
+    core = np.empty_like(P)
+    core[np.ix_(order, order)] = P
     return core, log_det
 
 
