@@ -110,6 +110,6 @@ class SquaredLink(Link):
 
 
 def _rows(y: Array, m: Array, v: Array, weight: Array | None) -> tuple[Array, ...]:
-    """Broadcast to contiguous float arrays of one shape, as the compiled loops want them."""
+    """Broadcast to own contiguous float arrays of one shape, as the compiled loops want them."""
     w = 1.0 if weight is None else weight
-    return tuple(np.ascontiguousarray(a, dtype=float) for a in np.broadcast_arrays(y, m, v, w))
+    return tuple(np.array(a, dtype=float, order="C") for a in np.broadcast_arrays(y, m, v, w))
