@@ -1,7 +1,8 @@
 """The best Gaussian under the evidence lower bound: it cannot diverge, and its evidence is a strict lower bound.
 
 Same sites as expectation propagation, with tau = -2 d E/dv and nu = d E/dm + m tau at the posterior marginals
-(m, v), where E is the expected log-probability; steps are halved whenever the bound would drop.
+(m, v), where E is the expected log-probability; steps are halved whenever the bound would drop, and close to the
+maximum Anderson acceleration takes over.
 """
 
 import warnings
@@ -11,11 +12,15 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from softmargin._linalg import Array
+from softmargin._linalg import Array, NotPositiveDefiniteError
+from softmargin.inference._anderson import Anderson
 from softmargin.inference._gaussian import SiteGaussian, site_cholesky, site_gaussian
 from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import check_likelihood
 from softmargin.likelihoods import ExpectedLogProb, Likelihood
+
+ACCELERATE_BELOW = 0.1
+"""Residual below which Anderson acceleration replaces damped steps."""
 
 
 class _State(NamedTuple):
@@ -24,7 +29,7 @@ class _State(NamedTuple):
     bound: float
 
     def target_sites(self) -> Array:
-        tau = np.maximum(-2 * self.expected.d_var, 0)
+        tau = -2 * self.expected.d_var
         return np.concatenate([tau, self.expected.d_mean + self.gaussian.mean * tau])
 
     def residual(self) -> float:
@@ -32,6 +37,13 @@ class _State(NamedTuple):
         g, (tau, nu) = self.gaussian, np.split(self.target_sites(), 2)
         shift = np.abs((nu - tau * g.mean) - g.beta) * np.sqrt(g.variance)
         return float(max(shift.max(), np.max(np.abs(tau - g.tau) * g.variance)))
+
+    def is_no_worse_than(self, other: "_State") -> bool:
+        """Whether to move here: the bound must not drop; where it is flat to rounding, the residual decides."""
+        size = max(abs(other.bound), 1.0)
+        if self.bound >= other.bound - 1e-13 * size:
+            return True
+        return self.bound >= other.bound - 1e-9 * size and self.residual() < 0.9 * other.residual() < 1e-2
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,7 @@ class Variational:
         check_likelihood(self, likelihood)
         sites = np.zeros(2 * len(y))
         if start is not None and start.site_precision is not None and start.site_shift is not None:
-            sites = np.concatenate([np.maximum(start.site_precision, 0), start.site_shift])
+            sites = np.concatenate([start.site_precision, start.site_shift])
         state, n_iter, converged = self._iterate(K, y, likelihood, weight, sites)
         if not converged:
             warnings.warn(
@@ -73,6 +85,7 @@ class Variational:
                 stacklevel=2,
             )
         g = state.gaussian
+        concave = bool(np.all(g.tau >= 0))
         return Posterior(
             beta=g.beta,
             mean=g.mean,
@@ -81,7 +94,8 @@ class Variational:
             variance=g.variance,
             site_precision=g.tau,
             site_shift=g.nu,
-            factor=site_cholesky(K, g.tau),
+            factor=site_cholesky(K, g.tau) if concave else None,
+            pull=None if concave else g.pull(),
             d_gram=g.d_gram(),
             d_params=state.expected.d_params.sum(axis=1),
             converged=converged,
@@ -97,27 +111,43 @@ class Variational:
     def _iterate(
         self, K: Array, y: Array, likelihood: Likelihood, weight: Array | None, sites: Array
     ) -> tuple[_State, int, bool]:
-        state = _evaluate(K, y, likelihood, weight, sites)
-        length = 1.0
+        first = _evaluate(K, y, likelihood, weight, sites)
+        state = _evaluate(K, y, likelihood, weight, np.zeros(2 * len(y))) if first is None else first
+        assert state is not None
+        anderson, length, damp = Anderson(), 1.0, False
         for iteration in range(1, self.max_iter + 1):
-            if state.residual() <= self.tol:
+            residual = state.residual()
+            if residual <= self.tol:
                 return state, iteration, True
-            sites = np.concatenate([state.gaussian.tau, state.gaussian.nu])
-            trial = _evaluate(K, y, likelihood, weight, sites + length * (state.target_sites() - sites))
-            # Rounding moves the bound by about 1e-13 of its size: a smaller drop is no drop.
-            if trial.bound >= state.bound - 1e-12 * abs(state.bound):
-                grows = trial.residual() < state.residual()
-                state, length = trial, min(1.0, 2 * length if grows else length * 0.7)
+            g = state.gaussian
+            sites = np.concatenate([g.tau, g.nu])
+            step = state.target_sites() - sites
+            if residual < ACCELERATE_BELOW and not damp:
+                proposal = anderson.propose(sites, step, np.concatenate([g.variance, np.sqrt(g.variance)]))
+                # Extrapolation must not make a site negative that has no reason to be.
+                n = len(y)
+                proposal[:n] = np.maximum(proposal[:n], np.minimum(np.minimum(sites + step, sites)[:n], 0))
             else:
-                length *= 0.5
+                proposal = sites + length * step
+            trial = _evaluate(K, y, likelihood, weight, proposal)
+            if trial is not None and trial.is_no_worse_than(state):
+                length = min(1.0, 2 * length if trial.residual() < residual else length * 0.7)
+                state, damp = trial, False
+            else:
+                anderson.clear()
+                length, damp = length * 0.5, True
             if length < 1e-8:
                 break
         return state, iteration, state.residual() <= 1e-4
 
 
-def _evaluate(K: Array, y: Array, likelihood: Likelihood, weight: Array | None, sites: Array) -> _State:
+def _evaluate(K: Array, y: Array, likelihood: Likelihood, weight: Array | None, sites: Array) -> _State | None:
+    """The bound at the given sites; None if negative ones make the posterior improper."""
     n = len(y)
-    g = site_gaussian(K, sites[:n], sites[n:])
+    try:
+        g = site_gaussian(K, sites[:n], sites[n:])
+    except NotPositiveDefiniteError:
+        return None
     expected = likelihood.expected_log_prob(y, g.mean, g.variance, weight)
     # bound = sum E - KL, KL = (b'mu - sum tau Sigma + ln det(I + TK))/2
     divergence = 0.5 * (g.beta @ g.mean - g.tau @ g.variance + g.log_det)

@@ -1,0 +1,114 @@
+"""Every likelihood with every inference, from the registries: exact gradients, or a clear TypeError."""
+
+import warnings
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from softmargin.inference import EP, INFERENCES, check_likelihood
+from softmargin.kernels import evaluate
+from softmargin.likelihoods import LIKELIHOODS
+
+N = 14
+KERNEL = ConstantKernel(3.0) * RBF([1.2, 2.5]) + ConstantKernel(0.3)
+TIGHT = {"tol": 1e-9}
+"""Differences need the fixed point to more digits than a value does."""
+
+
+def data(likelihood, weighted):
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((N, 2))
+    f = 1.5 * X[:, 0] + 0.5 * rng.standard_normal(N)
+    y = np.where(f > 0, 1.0, -1.0) if likelihood.is_classifier else f
+    return X, y, rng.uniform(0.5, 2.5, N) if weighted else None
+
+
+def is_sampler(cls):
+    return any(f.name == "random_state" for f in fields(cls))
+
+
+def make(cls):
+    names = {f.name for f in fields(cls)}
+    return cls(**{k: v for k, v in TIGHT.items() if k in names})
+
+
+def combination(loss, method):
+    """The pair, or None if they do not fit together, in which case the error must say why."""
+    # Not at C = 1, where the squared hinge's kappa has a kink in its slope.
+    inference, likelihood = make(INFERENCES[method]), LIKELIHOODS[loss](C=1.3)
+    X, y, _ = data(likelihood, False)
+    message = None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            inference.infer(evaluate(KERNEL, X).K, y, likelihood)
+    except TypeError as error:
+        message = str(error)
+    if message is None:
+        return inference, likelihood
+    assert method in message and type(likelihood).__name__ in message
+    return None
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("method", INFERENCES)
+@pytest.mark.parametrize("loss", LIKELIHOODS)
+def test_posterior_is_finite_and_gradients_are_exact(loss, method, weighted):
+    pair = combination(loss, method)
+    if pair is None:
+        return
+    inference, likelihood = pair
+    X, y, weight = data(likelihood, weighted)
+    posterior = inference.infer(evaluate(KERNEL, X).K, y, likelihood, weight)
+    assert posterior.converged
+    assert np.all(np.isfinite(posterior.mean)) and np.all(np.isfinite(posterior.beta))
+    assert posterior.d_gram is not None and posterior.d_params is not None
+    d_theta = evaluate(KERNEL, X).contract(posterior.d_gram)
+    if is_sampler(type(inference)):
+        # Monte Carlo: against EP's gradient, good to a per cent or two, with the sampling error on top.
+        other = EP().infer(evaluate(KERNEL, X).K, y, likelihood, weight)
+        assert_allclose(d_theta, evaluate(KERNEL, X).contract(other.d_gram), rtol=0.1, atol=0.1)
+        assert_allclose(posterior.d_params, other.d_params, rtol=0.1, atol=0.1)
+        return
+
+    def value(theta, likelihood):
+        K = evaluate(KERNEL.clone_with_theta(theta), X).K
+        return inference.infer(K, y, likelihood, weight).log_evidence
+
+    def differences(function, x, step=2e-4):
+        """Fourth-order central differences."""
+        f = [function(x + k * step) for k in (-2, -1, 1, 2)]
+        return (8 * (f[2] - f[1]) - (f[3] - f[0])) / (12 * step)
+
+    numeric = [
+        differences(lambda t, a=a: value(KERNEL.theta + (np.arange(len(d_theta)) == a) * t, likelihood), 0.0)
+        for a in range(len(d_theta))
+    ]
+    size = np.abs(numeric).max()
+    assert_allclose(d_theta, numeric, rtol=1e-5, atol=1e-5 * size)
+    numeric = [
+        differences(
+            lambda x, name=name: value(KERNEL.theta, replace(likelihood, **{name: x})), getattr(likelihood, name)
+        )
+        for name in likelihood.param_names
+    ]
+    assert_allclose(posterior.d_params, numeric, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", INFERENCES)
+def test_a_mismatch_names_what_is_missing(method):
+    class Useless:
+        """Not a likelihood."""
+
+    inference = INFERENCES[method]()
+    with pytest.raises(TypeError, match=rf"{method}.*Useless does not implement {inference.requires[0]}"):
+        check_likelihood(inference, Useless())
+
+
+@pytest.mark.parametrize("method", INFERENCES)
+def test_registered_under_its_own_name(method):
+    assert INFERENCES[method].name == method
