@@ -12,12 +12,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from softmargin._linalg import Array
-from softmargin.criteria import CRITERIA
+from softmargin.criteria import CRITERIA, Problem, get_criterion
 from softmargin.estimators._model import LatentModel
-from softmargin.estimators._rows import spread_of
+from softmargin.estimators._rows import Rows, spread_of
 from softmargin.estimators._tuning import Tuning
-from softmargin.inference import INFERENCES, get_inference
-from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel
+from softmargin.inference import EP, INFERENCES, get_inference
+from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, evaluate
 from softmargin.search import SEARCHES, Evaluation, HyperPrior
 
 logger = logging.getLogger("softmargin")
@@ -109,6 +109,28 @@ class LatentEstimator(BaseEstimator):
 
     def _log(self, evaluation: Evaluation) -> None:
         logger.info("objective %.4f, criterion %.4f", evaluation.value, evaluation.criterion)
+
+    def _coefficients(self, models: list[LatentModel], rows: Rows, n: int) -> Array:
+        """The SVMs' coefficients of the n original rows, shape (n_models, n): copies share their merged row's."""
+        copies = np.bincount(rows.group[rows.group >= 0], minlength=len(rows.y))
+        coefficients = np.zeros((len(models), n))
+        for k, model in enumerate(models):
+            group = model.rows.group[:n]
+            inside = group >= 0
+            coefficients[k, inside] = model.svm.beta[group[inside]] / copies[rows.group[inside]]
+        return coefficients
+
+    def _criterion_value(self, models: list[LatentModel], name: str) -> float:
+        """A registered criterion at the learnt hyperparameters, summed over the models."""
+        criterion = get_criterion(name)()
+        total = 0.0
+        for m in models:
+            K = evaluate(m.kernel, m.rows.X).K
+            likelihood = criterion.likelihood(m.likelihood)
+            inference = EP() if criterion.inference == "ep" else get_inference(criterion.inference or self.inference)()
+            posterior = inference.infer(K, m.rows.y, likelihood, m.rows.weight)
+            total += criterion(posterior, Problem(K, m.rows.y, likelihood, m.rows.weight)).value
+        return total
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,7 +1,7 @@
 """One fitted latent function: kernel, likelihood, posterior and training rows; prediction in blocks of rows."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
 from softmargin.estimators._rows import Rows
+from softmargin.estimators._units import without_white
 from softmargin.inference import Posterior
 from softmargin.kernels import PrecomputedKernel, diag, gram, row_blocks
 from softmargin.likelihoods import Likelihood
@@ -51,6 +52,30 @@ class LatentModel:
                 variance[block] = self.posterior.latent_variance(K_star, k_diag())
         return mean, variance
 
+    def latent_mean(self, X: Any) -> Array:
+        """Posterior mean of f at new rows, shape (n,); needs no k(x, x)."""
+        mean = np.empty(X.shape[0])
+        for block, K_star, _ in self.blocks(X):
+            mean[block] = self.posterior.latent_mean(K_star)
+        return mean
+
+    def log_density(self, X: Any, y: Array) -> Array:
+        """ln of the probability (density) of y at new rows, averaged over the posterior; shape (n,)."""
+        out = np.empty(X.shape[0])
+        for block, K_star, k_diag in self.blocks(X):
+            out[block] = self.posterior.log_predictive(self.likelihood, y[block], K_star, k_diag())
+        return out
+
+    def without_nugget(self) -> "LatentModel":
+        """The same model of the function alone: its WhiteKernel terms count as noise."""
+        return replace(self, kernel=without_white(self.kernel))
+
+    def nugget(self, X: Any) -> Array:
+        """Variance of the WhiteKernel terms at new rows, shape (n,)."""
+        if isinstance(self.kernel, PrecomputedKernel):
+            return np.zeros(X.shape[0])
+        return diag(self.kernel, X) - diag(without_white(self.kernel), X)
+
     def log_odds(self, X: Any, probability: str) -> Array:
         """ln P(+1 | x)/P(-1 | x) by averaging, at the posterior mean or at the MAP (Sollich 2002, 33, 36, 37)."""
         out = np.empty(X.shape[0])
@@ -82,5 +107,5 @@ class LatentModel:
 def _no_diagonal() -> Array:
     raise ValueError(
         "latent variances need k(x, x) at the new rows, which a precomputed kernel does not give; "
-        "use probability='mean' or 'map', inference='map', or a kernel object instead of 'precomputed'"
+        "ask for means only (a classifier: probability='mean' or 'map'), use inference='map', or give a kernel object"
     )

@@ -14,13 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array
-from softmargin.criteria import Problem, get_criterion, leave_one_out
+from softmargin.criteria import Problem, leave_one_out
 from softmargin.estimators._base import LatentEstimator, check_choice, relevance
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import couple, fit_temperature, pairwise_table, temper
 from softmargin.estimators._rows import Rows, merge_rows
 from softmargin.estimators._tuning import classifier_prior, fit_latent
-from softmargin.inference import EP, get_inference
 from softmargin.kernels import evaluate, make_kernel
 from softmargin.likelihoods import get_likelihood
 from softmargin.search import FixedNoise, LogParameter, NoiseCoordinates
@@ -284,14 +283,11 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
     def _set_support(self, X: Any, index: np.ndarray, rows: Rows) -> None:
         """Express the SVMs in the original rows: copies share their merged row's coefficient by weight."""
         n = len(index)
-        copies = np.bincount(rows.group[rows.group >= 0], minlength=len(rows.y))
-        coefficients = np.zeros((len(self._models), n))
+        coefficients = self._coefficients(self._models, rows, n)
         margins = np.full((len(self._models), n), np.nan)
         for k, model in enumerate(self._models):
             group = model.rows.group[:n]
             inside = group >= 0
-            shared = model.svm.beta[group[inside]] / copies[rows.group[inside]]
-            coefficients[k, inside] = shared
             margins[k, inside] = model.rows.y[group[inside]] * model.svm.mean[group[inside]]
         self.support_ = np.flatnonzero(np.any(coefficients != 0, axis=0))
         self.support_vectors_ = X[self.support_] if not self._is_precomputed() else np.empty((0, 0))
@@ -403,15 +399,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
     def criterion_value(self, name: str) -> float:
         """Any registered criterion at the learnt hyperparameters, in its own units (summed over pairs)."""
         check_is_fitted(self)
-        criterion = get_criterion(name)()
-        total = 0.0
-        for m in self._models:
-            K = evaluate(m.kernel, m.rows.X).K
-            likelihood = criterion.likelihood(m.likelihood)
-            inference = EP() if criterion.inference == "ep" else get_inference(criterion.inference or self.inference)()
-            posterior = inference.infer(K, m.rows.y, likelihood, m.rows.weight)
-            total += criterion(posterior, Problem(K, m.rows.y, likelihood, m.rows.weight)).value
-        return total
+        return self._criterion_value(self._models, name)
 
 
 def _subset(rows: Rows, mask: np.ndarray, y: Array, precomputed: bool) -> Rows:

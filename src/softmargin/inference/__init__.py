@@ -6,10 +6,11 @@ from softmargin.inference.ep import EP
 from softmargin.inference.hmc import HMC
 from softmargin.inference.laplace import Laplace
 from softmargin.inference.map import MAP, classify_support
+from softmargin.inference.mean_field import MeanField
 from softmargin.inference.sparse import Sparse, SparsePosterior
 from softmargin.inference.variational import Variational
 
-INFERENCES: dict[str, type] = {cls.name: cls for cls in (MAP, Laplace, EP, Variational, HMC)}
+INFERENCES: dict[str, type] = {cls.name: cls for cls in (MAP, Laplace, EP, Variational, HMC, MeanField)}
 """The registry: name -> class. A class added here is found by `inference=` and walked by the grid tests."""
 
 
@@ -26,7 +27,7 @@ __all__ = [
     "INFERENCES",
     "MAP",
     "Inference",
-    "Laplace",
+INFERENCES: dict[str, type] = {cls.name: cls for cls in (MAP, Laplace, EP, Variational, HMC, MeanField)}
     "Posterior",
     "Sparse",
     "SparsePosterior",

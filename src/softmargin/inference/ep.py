@@ -89,7 +89,7 @@ class EP:
             state, used = self._iterate(K, y, likelihood, weight, sites, damping)
             sweeps += used
             if state is not None and state.residual <= self.tol:
-                return _posterior(K, state, sweeps)
+                return gaussian_posterior(K, state, sweeps)
         warnings.warn(
             f"EP did not converge in {sweeps} sweeps; the variational posterior is used instead. "
             "The hyperparameters are extreme: narrow their bounds, or choose inference='variational'.",
@@ -165,7 +165,7 @@ def evaluate(K: Array, y: Array, likelihood: Likelihood, weight: Array | None, s
     return State(g, tilted, residual) if np.isfinite(residual) else None
 
 
-def _posterior(K: Array, state: State, sweeps: int) -> Posterior:
+def gaussian_posterior(K: Array, state: State, sweeps: int) -> Posterior:
     g = state.gaussian
     concave = bool(np.all(g.tau >= 0))
     return Posterior(

@@ -5,6 +5,7 @@ from softmargin.likelihoods.epsilon_insensitive import EpsilonInsensitive
 from softmargin.likelihoods.hinge import Hinge
 from softmargin.likelihoods.link import Link, SquaredLink
 from softmargin.likelihoods.logistic import Logistic
+from softmargin.likelihoods.noise_mixture import NoiseMixture, sample_noise
 from softmargin.likelihoods.squared_hinge import SquaredHinge
 
 LIKELIHOODS: dict[str, type] = {
@@ -29,8 +30,10 @@ __all__ = [
     "Likelihood",
     "Link",
     "Logistic",
+    "NoiseMixture",
     "SquaredHinge",
     "SquaredLink",
     "TiltedMoments",
     "get_likelihood",
+    "sample_noise",
 ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, logsumexp, ndtr, softmax
+from scipy.special import erfcx, log_ndtr, ndtr
 
 from softmargin.likelihoods._gauss import LOG_SQRT_HALF_PI, log_phi, log_R, rho
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
@@ -88,9 +88,9 @@ class EpsilonInsensitive:
         below, above = lo - C * s, -hi - C * s
         log_top, rise = _truncated_normal(lo, hi, width)
         # Shares of the mass below, on and above the flat top. Relative to phi(lo) nothing cancels.
-        below_share, top_share, above_share = softmax(
-            np.stack([log_R(below), log_top, log_R(above) - 0.5 * width * (lo + hi)]), axis=0
-        )
+        logs = np.stack([log_R(below), log_top, log_R(above) - 0.5 * width * (lo + hi)])
+        shares = np.exp(logs - logs.max(axis=0))
+        below_share, top_share, above_share = shares / shares.sum(axis=0)
         # Mean distances from the flat top's edges, outwards (depth, height) and inwards (rise, width - rise).
         depth, height = rho(below), rho(above)
         # -d2 ln G/dm2 = C/s times the sum over pairs of parts of share * share * distance of their means (in s),
@@ -100,7 +100,8 @@ class EpsilonInsensitive:
             + above_share * top_share * (height + width - rise)
             + 2 * below_share * above_share * (depth + width + height)
         )
-        log_G = logsumexp(np.stack([_log_tail(lo, C * s), _log_mass(lo, hi, log_top), _log_tail(-hi, C * s)]), axis=0)
+        tails = np.logaddexp(log_tail(lo, C * s), log_tail(-hi, C * s))
+        log_G = np.logaddexp(tails, _log_mass(lo, hi, log_top))
         mean_excess = s * (below_share * depth + above_share * height)
         d_norm = self.d_log_norm
         return TiltedMoments(
@@ -126,12 +127,22 @@ class EpsilonInsensitive:
             d_params=np.stack([w * (d_norm[0] - mean_excess), w * (d_norm[1] + self.C * (below + above))]),
         )
 
+    def initial_sites(self, y: Array, weight: Array | None = None) -> tuple[Array, Array]:
+        """Return the sites (tau, nu) of Gaussian noise with the same variance, each of shape (n,).
+
+        Targets far outside the bulk get none: their Gaussian sites would pull where the real ones let go.
+        """
+        distance = np.abs(y - np.median(y))
+        inside = distance <= 10 * np.median(distance) + np.sqrt(self.noise_variance)
+        tau = inside * (np.ones_like(y) if weight is None else weight) / self.noise_variance
+        return tau, tau * y
+
     def normalised(self) -> Self:
         """Return itself: it integrates to one over y."""
         return self
 
 
-def _log_tail(edge: Array, slope: Array) -> Array:
+def log_tail(edge: Array, slope: Array) -> Array:
     """ln of the integral of phi(x) exp(slope (x - edge)) over x < edge.
 
     It is phi(edge) M(slope - edge), M(a) = sqrt(pi/2) erfcx(a / sqrt 2) = Phi(-a)/phi(a).

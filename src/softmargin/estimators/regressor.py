@@ -1,0 +1,353 @@
+"""BayesianSVR: support vector regression that tunes itself and gives honest error bars."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.gaussian_process.kernels import Kernel
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+
+from softmargin._linalg import Array
+from softmargin.criteria import Problem, leave_one_out
+from softmargin.estimators._base import LatentEstimator, check_choice, check_number, relevance
+from softmargin.estimators._rows import Rows, merge_rows
+from softmargin.estimators._tuning import fit_latent
+from softmargin.estimators._units import TargetUnits, target_kernels, target_noise, target_units
+from softmargin.inference import INFERENCES, get_inference
+from softmargin.kernels import evaluate
+from softmargin.likelihoods import EpsilonInsensitive, NoiseMixture, sample_noise
+from softmargin.search import HyperPrior
+
+
+class BayesianSVR(RegressorMixin, LatentEstimator):
+    """Support vector regression that learns C, epsilon, the kernel and a length scale per input, with error bars.
+
+    The epsilon-insensitive loss is read as the noise density C/(2(epsilon C + 1)) exp(-C max(|y - f| - epsilon, 0)) and
+    the kernel as the covariance of a Gaussian-process prior (Gao, Gunn & Harris). The evidence of this model learns the
+    hyperparameters, and its posterior plus the noise gives standard deviations, intervals, quantiles and densities. The
+    noise can be anything from Laplace (epsilon = 0) over nearly Gaussian to uniform, is the same at every x, and has
+    tails that forgive outliers.
+
+    Parameters
+    ----------
+    kernel : None, str or Kernel, default=None
+        None: amplitude x RBF with a length scale for each input, plus an offset. Or "rbf" (the same), "ou", "matern32",
+        "matern52", "linear", "poly", "precomputed" (predicts means only), or any kernel of
+        `sklearn.gaussian_process.kernels` in the units of y^2, learnt within its bounds. A WhiteKernel in it is
+        Gaussian noise, as `nugget` is.
+    C, epsilon : float or None, default=None
+        Inverse scale of the noise's tails (1/units of y) and half-width of its flat top (units of y); None learns it.
+    inference : {"ep", "laplace", "variational", "map", "mean_field", ...}, default="ep"
+        How the posterior is computed.
+    criterion : {"auto", "evidence", "loo"}, default="auto"
+        What the search maximises. "auto": the evidence, as `inference` estimates it.
+    search : {"lbfgs", ...} or None, default="lbfgs"
+        None fits at the given values.
+    hyperprior : "auto", HyperPrior or None, default="auto"
+        Weak priors on the logarithms of the hyperparameters, relative to the spread of the inputs and of y; None: flat.
+    nugget : bool or float, default=False
+        True: learn an additional Gaussian noise; a number: its standard deviation in the units of y.
+    n_restarts : int, default=0
+        Additional random starts.
+    n_inducing : int or None, default=None
+        Number of inducing points of `inference="sparse"`; None chooses.
+    max_iter : int, default=60
+        Iterations of each search.
+    tol : float, default=1e-3
+        The search stops when an iteration gains less (in nats).
+    warm_start : bool, default=False
+        Start the search from the hyperparameters of the previous fit.
+    n_jobs : int or None, default=None
+        Restarts in parallel (joblib).
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+        1: log every evaluation through `logging` (logger "softmargin").
+
+    Attributes
+    ----------
+    kernel_, C_, epsilon_, likelihood_ : the learnt kernel, C, epsilon and noise density, in the units of y
+    noise_std_ : float
+        Standard deviation of the noise (nugget included), in the units of y: one part of the error bar. The other part,
+        the function's, is `latent_mean_and_variance`.
+    y_center_, y_scale_ : float
+        Median and robust spread of y. The prior mean of the function is `y_center_`.
+    posterior_ : Posterior
+        Of the scaled function (f - y_center_)/y_scale_ at the training rows.
+    log_evidence_ : float
+        Log evidence in nats, a density in the units of y.
+    loo_log_density_ : float
+        Leave-one-out log density per row, in the units of y.
+    relevance_ : ndarray of shape (n_features,)
+        Inverse length scale of each input in units of its spread, the largest scaled to 1.
+    search_path_ : list of dict
+        Every evaluation of the search, in the units of y.
+    support_, support_vectors_, dual_coef_ : the support vector machine at the learnt hyperparameters
+        Its own prediction is ``y_center_ + kernel_(X, support_vectors_) @ dual_coef_[0]``.
+    n_iter_ : int
+        Evaluations of the search.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVR
+    >>> from softmargin.datasets import make_sinc
+    >>> X, y = make_sinc(40, random_state=0)
+    >>> model = BayesianSVR().fit(X, y)
+    >>> mean, std = model.predict([[0.0], [30.0]], return_std=True)
+    >>> bool(std[0] < std[1])
+    True
+    >>> model.predict_interval([[0.0]], confidence_level=0.9).shape
+    (1, 2)
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        *,
+        C: float | None = None,
+        epsilon: float | None = None,
+        inference: str = "ep",
+        criterion: str = "auto",
+        search: str | None = "lbfgs",
+        hyperprior: Any = "auto",
+        nugget: bool | float = False,
+        n_restarts: int = 0,
+        n_inducing: int | None = None,
+        max_iter: int = 60,
+        tol: float = 1e-3,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.epsilon = epsilon
+        self.inference = inference
+        self.criterion = criterion
+        self.search = search
+        self.hyperprior = hyperprior
+        self.nugget = nugget
+        self.n_restarts = n_restarts
+        self.n_inducing = n_inducing
+        self.max_iter = max_iter
+        self.tol = tol
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BayesianSVR":
+        """Learn the hyperparameters and infer the posterior.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Needs no scaling: length scales and priors follow each input's spread.
+        y : array-like of shape (n_samples,)
+            Needs no scaling either.
+        sample_weight : array-like of shape (n_samples,), optional
+            A row of weight w counts as w identical rows.
+
+        Returns
+        -------
+        self
+        """
+        X, y, weight = self._validate_training(X, y, sample_weight, y_numeric=True)
+        original = merge_rows(X, y.astype(np.float64), weight, precomputed=self._is_precomputed())
+        units = target_units(original.y, original.weight)
+        inputs = original.X / units.scale**2 if self._is_precomputed() else original.X
+        rows = replace(original, X=inputs, y=(original.y - units.center) / units.scale)
+        spread = self._spread(rows.X, rows.weight)
+        kernel = "precomputed" if self._is_precomputed() else self.kernel
+        given, scaled = target_kernels(kernel, spread, self.nugget, units)
+        noise = target_noise(self.C, self.epsilon, units, learn=self.search is not None)
+        # What separates the logarithms of the hyperparameters of y from those of the scaled target.
+        shift = np.concatenate([given.theta - scaled.theta, units.shifts(noise.names)])
+        previous = getattr(self, "_z", np.empty(0)) - shift if self._has_previous(len(shift)) else None
+        tuning = self._tuning(HyperPrior.for_regression())
+        self._model = fit_latent(rows, scaled, noise, spread, tuning, previous)
+        self._smooth = self._model.without_nugget()
+        self._z: Array = self._model.z + shift
+        assert isinstance(self._model.likelihood, EpsilonInsensitive)
+        self._density = self._model.likelihood
+        self._set_fitted(X, rows, units, given, spread, shift)
+        return self
+
+    # -- fitting -------------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_number("epsilon", self.epsilon, low=0, strict=False, optional=True)
+        check_choice("criterion", self.criterion, ["auto", "evidence", "loo"])
+        if not isinstance(self.nugget, bool | np.bool_):
+            check_number("nugget", self.nugget, low=0, strict=True)
+        if self.nugget is not False and self._is_precomputed():
+            raise ValueError(
+                f"nugget={self.nugget!r} cannot be combined with a precomputed kernel; add its variance to the "
+                "diagonal of the training matrix instead"
+            )
+
+    def _has_previous(self, n_z: int) -> bool:
+        return bool(self.warm_start) and hasattr(self, "_z") and len(self._z) == n_z
+
+    def _set_fitted(self, X: Any, rows: Rows, units: TargetUnits, given: Kernel, spread: Array, shift: Array) -> None:
+        model, scale = self._model, units.scale
+        self.y_center_, self.y_scale_ = units.center, scale
+        self.kernel_ = given.clone_with_theta(self._z[: given.n_dims])
+        self.likelihood_ = EpsilonInsensitive(self._density.C / scale, self._density.epsilon * scale)
+        self.C_, self.epsilon_ = self.likelihood_.C, self.likelihood_.epsilon
+        self.noise_std_ = float(scale * np.sqrt(self._density.noise_variance + model.nugget(rows.X[:1])[0]))
+        self.posterior_ = model.posterior
+        self.inference_ = model.posterior.method
+        weight = np.ones_like(rows.y) if rows.weight is None else rows.weight
+        # The density of y is that of the scaled target over the scale, once for every row.
+        self._log_units = float(weight.sum() * np.log(scale))
+        self.log_evidence_ = float(model.posterior.log_evidence) - self._log_units
+        self.search_path_ = [self._in_units(row, shift) for row in model.path]
+        self.n_iter_ = max(len(model.path), 1)
+        relevances = relevance(model, spread)
+        if relevances is not None:
+            self.relevance_ = relevances
+        if model.posterior.variance is not None and model.posterior.site_precision is not None:
+            log_z = leave_one_out(model.posterior, Problem(np.empty((0, 0)), rows.y, model.likelihood)).log_z
+            self.loo_log_density_ = float(weight @ log_z / weight.sum() - np.log(scale))
+        coefficients = self._coefficients([model], rows, X.shape[0]) / scale
+        self.support_ = np.flatnonzero(np.any(coefficients != 0, axis=0))
+        self.support_vectors_ = X[self.support_] if not self._is_precomputed() else np.empty((0, 0))
+        self.dual_coef_ = coefficients[:, self.support_]
+
+    def _in_units(self, row: dict[str, Any], shift: Array) -> dict[str, Any]:
+        """One evaluation of the search in the units of y."""
+        names = list(row)[-len(shift) :] if len(shift) else []
+        scaled = {name: float(row[name] * np.exp(d)) for name, d in zip(names, shift)}
+        values = {name: row[name] - self._log_units for name in ("objective", "criterion")}
+        return {**row, **values, **scaled}
+
+    # -- prediction ----------------------------------------------------------------------------------------------
+
+    def _validate_new(self, X: Any) -> Any:
+        X = super()._validate_new(X)
+        return X / self.y_scale_**2 if self._is_precomputed() else X
+
+    def _mixture(self, X: Any) -> NoiseMixture:
+        """The predictive distribution of the scaled target at validated rows."""
+        mean, variance = self._smooth.latent(X)
+        return NoiseMixture(self._density, mean, variance + self._model.nugget(X))
+
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Predict the mean of y, and how far a new y is from it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Also return the standard deviation of y: of the function and of the noise together.
+        return_cov : bool, default=False
+            Also return the joint covariance of the targets.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+        std : ndarray of shape (n_samples,), or covariance : ndarray of shape (n_samples, n_samples)
+        """
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov are both True; ask for one of them")
+        X = self._validate_new(X)
+        if return_cov:
+            mean, _ = self._smooth.latent(X)
+            noise = self._density.noise_variance + self._model.nugget(X)
+            covariance = self._smooth.covariance(X) + np.diag(noise)
+            return self._to_y(mean), covariance * self.y_scale_**2
+        if return_std:
+            mixture = self._mixture(X)
+            return self._to_y(mixture.mean), mixture.std * self.y_scale_
+        return self._to_y(self._smooth.latent_mean(X))
+
+    def predict_interval(self, X: Any, confidence_level: float = 0.95) -> Array:
+        """Central interval that a new y falls into with the given probability.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        check_number("confidence_level", confidence_level, low=0, strict=True)
+        if confidence_level >= 1:
+            raise ValueError(f"confidence_level={confidence_level!r} must lie between 0 and 1, e.g. 0.95")
+        tail = (1 - confidence_level) / 2
+        return self.predict_quantiles(X, [tail, 1 - tail])
+
+    def predict_quantiles(self, X: Any, q: Any) -> Array:
+        """Quantiles of y: of the Gaussian posterior and the noise density together, not of a Gaussian.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        q : float or array-like of shape (n_q,)
+            Levels between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_q)
+        """
+        levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
+        if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
+            raise ValueError(f"q={q!r} must hold levels strictly between 0 and 1")
+        return self._to_y(self._mixture(self._validate_new(X)).quantile(levels))
+
+    def log_predictive_density(self, X: Any, y: Any) -> Array:
+        """ln p(y | X) of each row, in the units of y; shape (n_samples,)."""
+        X = self._validate_new(X)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        check_consistent_length(X, y)
+        scaled = (y - self.y_center_) / self.y_scale_
+        return self._model.log_density(X, scaled) - np.log(self.y_scale_)
+
+    def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
+        """Posterior mean and variance of the function, without the noise; shape (n_samples,) each."""
+        mean, variance = self._smooth.latent(self._validate_new(X))
+        return self._to_y(mean), variance * self.y_scale_**2
+
+    def sample_latent(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw functions from the posterior at the rows of X, shape (n_rows, n_samples)."""
+        X = self._validate_new(X)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        return self._to_y(self._smooth.sample(X, n_samples, rng))
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw targets, function plus noise, at the rows of X, shape (n_rows, n_samples)."""
+        X = self._validate_new(X)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        latent = self._smooth.sample(X, n_samples, rng)
+        nugget = np.sqrt(self._model.nugget(X))[:, None] * rng.standard_normal(latent.shape)
+        return self._to_y(latent + nugget + sample_noise(self._density, latent.shape, rng))
+
+    def _to_y(self, scaled: Array) -> Array:
+        return self.y_center_ + self.y_scale_ * scaled
+
+    # -- model selection -----------------------------------------------------------------------------------------
+
+    def log_evidence(self, method: str | None = None) -> float:
+        """Log evidence in nats at the learnt hyperparameters, a density in the units of y.
+
+        Parameters
+        ----------
+        method : str, optional
+            The inference that estimates it ("ep", "laplace", "variational", "hmc", ...). Default: the fitted one.
+        """
+        check_is_fitted(self)
+        if method is None:
+            return self.log_evidence_
+        check_choice("method", method, sorted(INFERENCES))
+        model = self._model
+        K = evaluate(model.kernel, model.rows.X).K
+        posterior = get_inference(method)().infer(K, model.rows.y, model.likelihood, model.rows.weight)
+        return float(posterior.log_evidence) - self._log_units
+
+    def criterion_value(self, name: str) -> float:
+        """Return a criterion ("evidence", "loo") at the learnt hyperparameters, in nats, in the units of y."""
+        check_is_fitted(self)
+        check_choice("name", name, ["evidence", "loo"])
+        return self._criterion_value([self._model], name) - self._log_units

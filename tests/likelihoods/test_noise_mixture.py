@@ -1,0 +1,63 @@
+"""The predictive mixture against quadrature and simulation."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+
+from softmargin.likelihoods import EpsilonInsensitive, NoiseMixture, sample_noise
+
+CASES = [(10.0, 0.1, 0.01), (1.0, 0.0, 0.5), (100.0, 0.5, 1e-4), (3.0, 2.0, 4.0), (300.0, 1e-3, 1.0)]
+
+
+def one(C, epsilon, variance, mean=0.0):
+    return NoiseMixture(EpsilonInsensitive(C, epsilon), np.array([mean]), np.array([variance]))
+
+
+@pytest.mark.parametrize(("C", "epsilon", "variance"), CASES)
+@pytest.mark.parametrize("level", [1e-10, 1e-3, 0.1, 0.45])
+def test_cdf_integrates_the_density(C, epsilon, variance, level):
+    mixture = one(C, epsilon, variance)
+    t = mixture.quantile(np.array([level]))[0, 0]
+    width = mixture.std[0]
+    ends = [t - 60 * width, t - 10 * width, t - 3 * width, t - width, t]
+    mass = sum(
+        quad(lambda y: np.exp(mixture.log_density(np.array([y]))[0]), a, b, epsabs=0, epsrel=1e-10, limit=500)[0]
+        for a, b in pairwise(ends)
+    )
+    assert mass == pytest.approx(level, rel=1e-7)
+    assert mixture.cdf(np.array([t]))[0] == pytest.approx(level, rel=1e-10)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    C=st.floats(1e-2, 1e4),
+    epsilon=st.one_of(st.just(0.0), st.floats(1e-6, 1e2)),
+    variance=st.one_of(st.just(0.0), st.floats(1e-10, 1e4)),
+    level=st.floats(1e-12, 0.5),
+)
+def test_quantile_inverts_cdf(C, epsilon, variance, level):
+    mixture = one(C, epsilon, variance)
+    t = mixture.quantile(np.array([level]))[0]
+    assert mixture.cdf(t)[0] == pytest.approx(level, rel=1e-8)
+    assert mixture.cdf(-t)[0] == pytest.approx(1 - level, rel=1e-8)
+
+
+def test_moments_of_simulated_noise():
+    likelihood = EpsilonInsensitive(C=3.0, epsilon=0.5)
+    noise = sample_noise(likelihood, (200_000,), np.random.RandomState(0))
+    # The variance's own standard error is below sd^2 sqrt(kurtosis/n) = 0.006 sd^2.
+    assert noise.var() == pytest.approx(likelihood.noise_variance, rel=0.02)
+    mixture = NoiseMixture(likelihood, np.zeros(3), np.zeros(3))
+    levels = np.array([0.1, 0.5, 0.9])
+    share = [(noise <= t).mean() for t in mixture.quantile(levels)[0]]
+    np.testing.assert_allclose(share, levels, atol=5 * np.sqrt(0.25 / len(noise)))
+
+
+def test_standard_deviation_adds_both_parts():
+    mixture = one(3.0, 0.5, 0.2)
+    second = quad(lambda y: y * y * np.exp(mixture.log_density(np.array([y]))[0]), -30, 30, limit=500, points=[0])[0]
+    assert mixture.std[0] == pytest.approx(np.sqrt(second), rel=1e-7)
