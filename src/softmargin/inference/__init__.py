@@ -27,7 +27,8 @@ __all__ = [
     "INFERENCES",
     "MAP",
     "Inference",
-INFERENCES: dict[str, type] = {cls.name: cls for cls in (MAP, Laplace, EP, Variational, HMC, MeanField)}
+    "Laplace",
+    "MeanField",
     "Posterior",
     "Sparse",
     "SparsePosterior",
