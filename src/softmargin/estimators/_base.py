@@ -53,7 +53,7 @@ class LatentEstimator(BaseEstimator):
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             check_choice("kernel", self.kernel, [None, *KERNEL_NAMES])
         check_number("C", self.C, low=0, strict=True, optional=True)
-        check_choice("inference", self.inference, sorted(INFERENCES))
+        check_choice("inference", self.inference, self._inferences())
         check_choice("criterion", self.criterion, ["auto", *sorted(CRITERIA)])
         check_choice("search", self.search, [None, *sorted(SEARCHES)])
         check_number("n_restarts", self.n_restarts, low=0, strict=False, integer=True)
@@ -61,6 +61,9 @@ class LatentEstimator(BaseEstimator):
         check_number("tol", self.tol, low=0, strict=True)
         if not (self.hyperprior is None or isinstance(self.hyperprior, HyperPrior)):
             check_choice("hyperprior", self.hyperprior, ["auto", None])
+
+    def _inferences(self) -> list[str]:
+        return sorted(INFERENCES)
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, PrecomputedKernel) or (

@@ -15,7 +15,7 @@ from softmargin.estimators._base import LatentEstimator, check_choice, check_num
 from softmargin.estimators._rows import Rows, merge_rows
 from softmargin.estimators._tuning import fit_latent
 from softmargin.estimators._units import TargetUnits, target_kernels, target_noise, target_units
-from softmargin.inference import INFERENCES, get_inference
+from softmargin.inference import INFERENCES, REPRODUCTIONS, get_inference
 from softmargin.kernels import evaluate
 from softmargin.likelihoods import EpsilonInsensitive, NoiseMixture, sample_noise
 from softmargin.search import HyperPrior
@@ -176,6 +176,9 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         return self
 
     # -- fitting -------------------------------------------------------------------------------------------------
+
+    def _inferences(self) -> list[str]:
+        return sorted(INFERENCES | REPRODUCTIONS)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -340,7 +343,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         check_is_fitted(self)
         if method is None:
             return self.log_evidence_
-        check_choice("method", method, sorted(INFERENCES))
+        check_choice("method", method, self._inferences())
         model = self._model
         K = evaluate(model.kernel, model.rows.X).K
         posterior = get_inference(method)().infer(K, model.rows.y, model.likelihood, model.rows.weight)
