@@ -21,6 +21,10 @@ SMALL = 512
 """Working sets start at this size: the block then fits a 2 MB cache."""
 NEWTON_COST = 1000
 """A Newton step on |F| weights costs about as much as |F|^3 / (NEWTON_COST m) pair steps on m rows."""
+SETTLED = 0.2
+"""Sweeps end when fewer than this share of the rows are free or violate the optimality conditions,"""
+SWEEP_GAIN = 0.84
+"""or when one no longer cuts the gap to this fraction: half for every n/2 pair steps."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,7 @@ def solve_dual(
     beta = problem.clip(np.zeros(n) if start is None else start)
     mean, fresh = _mean(gram, beta), True
     measure = problem.measure(beta, mean, gram.diag)
-    # From a cold start, sweep over all rows as long as that alone halves the gap.
-    sweeping = gram.whole is not None and not beta.any()
+    sweeping = n > SMALL and gram.whole is not None and not beta.any()
     for n_iter in range(max_iter + 1):
         if not fresh and (measure.within(tol) or n_iter == max_iter):
             # Rounding accumulates in the updated mean: claim nothing without computing it anew.
@@ -66,12 +69,17 @@ def solve_dual(
             measure = problem.measure(beta, mean, gram.diag)
         if measure.within(tol) or n_iter == max_iter:
             break
-        everything = gram.whole is not None and (sweeping or n <= SMALL)
-        rows = np.arange(n) if everything else _working_set(problem, beta, mean, gram.max_rows)
-        newton = not sweeping or n <= SMALL
-        mean = _round(gram, problem, beta, mean, rows, 0.3 * tol * measure.primal, newton=newton)
-        before, measure, fresh = measure, problem.measure(beta, mean, gram.diag), False
-        sweeping = sweeping and measure.gap < 0.5 * before.gap
+        before, fresh = measure, False
+        if sweeping:
+            # From a cold start, first take pair steps over all rows, while most of them have not found their place.
+            mean = _sweep(gram, problem, beta, mean)
+        else:
+            rows = _working_set(gram, problem, beta, mean)
+            mean = _improve(gram, problem, beta, mean, rows, 0.3 * tol * measure.primal)
+        measure = problem.measure(beta, mean, gram.diag)
+        if sweeping:
+            unsettled = int(np.count_nonzero(problem.free(beta) | (_violations(problem, beta, mean) > 0)))
+            sweeping = unsettled > SETTLED * n and measure.gap < SWEEP_GAIN * before.gap
     return DualSolution(beta, mean, measure, n_iter, measure.within(tol))
 
 
@@ -80,13 +88,20 @@ def _mean(gram: Gram, beta: Array) -> Array:
     return gram.product(support, beta[support])
 
 
-def _working_set(problem: BoxProblem, beta: Array, mean: Array, max_rows: int) -> Rows:
-    """Rows to work on next: the worst violators and the free weights, sorted."""
+def _violations(problem: BoxProblem, beta: Array, mean: Array) -> Array:
     grad = mean + problem.ridge * beta - problem.target
-    violation = violations(grad, beta, problem.lower, problem.upper, problem.epsilon)
+    return violations(grad, beta, problem.lower, problem.upper, problem.epsilon)
+
+
+def _working_set(gram: Gram, problem: BoxProblem, beta: Array, mean: Array) -> Rows:
+    """Rows to work on next, sorted: all if they are few, else the worst violators and the free weights."""
+    n = len(beta)
+    if n <= min(SMALL, gram.max_rows):
+        return np.arange(n)
+    violation = _violations(problem, beta, mean)
     free = problem.free(beta)
     n_free = int(np.count_nonzero(free))
-    size = min(max(SMALL, n_free + n_free // 2), max_rows, len(beta))
+    size = min(max(SMALL, n_free + n_free // 2), gram.max_rows, n)
     # A third of the places at least is for violators, wherever they are; the rest is for the free weights first.
     worst = np.partition(violation, -(size // 3) - 1)[-(size // 3) - 1]
     score = violation + np.where(free | (violation > worst), 1 + violation.max(), 0.0)
@@ -94,20 +109,23 @@ def _working_set(problem: BoxProblem, beta: Array, mean: Array, max_rows: int) -
     return np.sort(rows[score[rows] > 0])
 
 
-def _round(
-    gram: Gram, problem: BoxProblem, beta: Array, mean: Array, rows: Rows, target_gap: float, *, newton: bool
-) -> Array:
-    """Improve the weights of a working set; beta changes in place, the updated mean is returned."""
+def _sweep(gram: Gram, problem: BoxProblem, beta: Array, mean: Array) -> Array:
+    """Take n/8 pair steps over all rows; beta changes in place, the updated mean is returned."""
+    grad = mean + problem.ridge * beta - problem.target
+    _descend(gram.whole, gram.diag, problem, grad, beta, len(beta) // 8, _noise(gram, problem, beta))
+    return grad - problem.ridge * beta + problem.target
+
+
+def _improve(gram: Gram, problem: BoxProblem, beta: Array, mean: Array, rows: Rows, target_gap: float) -> Array:
+    """Solve a working set, roughly; beta changes in place, the updated mean is returned."""
     everything = len(rows) == len(beta)
     K = gram.whole if everything and gram.whole is not None else gram.block(rows)
-    part, diag = problem.take(rows), gram.diag[rows]
+    part, diag, noise = problem.take(rows), gram.diag[rows], _noise(gram, problem, beta)
     b = beta[rows]
     grad = mean[rows] + part.ridge * b - part.target
     m, n_free = len(rows), np.count_nonzero(part.free(b))
-    n_steps = int(max(m // 2, n_free**3 / (NEWTON_COST * m), 8))
-    noise = _noise(gram, problem, beta)
-    descend(K, part.ridge, diag, grad, b, part.lower, part.upper, part.epsilon, n_steps, noise)
-    if newton and part.measure(b, grad - part.ridge * b + part.target, diag).gap > target_gap:
+    _descend(K, diag, part, grad, b, int(max(m // 2, n_free**3 / (NEWTON_COST * m), 8)), noise)
+    if part.measure(b, grad - part.ridge * b + part.target, diag).gap > target_gap:
         minimise_face(K, part, grad, b, noise)
     step = b - beta[rows]
     beta[rows] = b
@@ -115,6 +133,12 @@ def _round(
         return grad - part.ridge * b + part.target
     moved = np.flatnonzero(step)
     return mean + gram.product(rows[moved], step[moved])
+
+
+def _descend(
+    K: Array | None, diag: Array, problem: BoxProblem, grad: Array, beta: Array, n_steps: int, noise: float
+) -> None:
+    descend(K, problem.ridge, diag, grad, beta, problem.lower, problem.upper, problem.epsilon, n_steps, noise)
 
 
 def _noise(gram: Gram, problem: BoxProblem, beta: Array) -> float:
