@@ -1,6 +1,6 @@
 """What the hinge and the squared hinge share: Q(y | f) = kappa(C) exp(-C l(y f)), l a penalty on the slack 1 - y f.
 
-Sollich 2002, eqs. 4 and 7; Gold & Sollich 2003, section 2. Q sums over y to v(f) <= 1: kappa is the largest
+Sollich 2002, eq. 4; Gold & Sollich 2003, eq. 6. Q sums over y to v(f) <= 1: kappa is the largest
 constant for which it does, and the missing 1 - v(f) is the probability that the model gives no label at all.
 A subclass supplies kappa, the loss and the loss's integrals against a Gaussian in the margin z = y f.
 """

@@ -1,4 +1,4 @@
-"""The epsilon-insensitive noise density of support vector regression (Gao, Gunn & Harris, eq. 2.3).
+"""The epsilon-insensitive noise density of support vector regression (Gao, Gunn & Harris, eq. 2.2).
 
 p(t | f) = C / (2 (epsilon C + 1)) exp(-C max(|t - f| - epsilon, 0)). It is normalised over the target t.
 Tilted moments are eqs. 3.5-3.9 in a form referred to the kinks t +- epsilon and written as sums of

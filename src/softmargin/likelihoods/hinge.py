@@ -1,7 +1,7 @@
 """The hinge: Q(y | f) = kappa(C) exp(-C max(1 - y f, 0)), the support vector machine's own likelihood.
 
-Sollich 2002, eqs. 4, 5 and 7 (kappa); tilted moments are the mean-field equations in closed form.
-Q sums over y to v(f) <= 1; `normalised` gives the class probability of Sollich 2002, eq. 11.
+Sollich 2002, eq. 4 with its kappa; tilted moments are the mean-field equations in closed form.
+Q sums over y to v(f) <= 1; `normalised` gives the class probability of Sollich 2002, eqs. 10 and 11.
 """
 
 from dataclasses import dataclass

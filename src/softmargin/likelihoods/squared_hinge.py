@@ -1,4 +1,4 @@
-"""The squared hinge: Q(y | f) = kappa(C) exp(-C max(1 - y f, 0)^2 / 2) (Gold & Sollich 2003, section 2, p = 2)."""
+"""The squared hinge: Q(y | f) = kappa(C) exp(-C max(1 - y f, 0)^2 / 2) (Gold & Sollich 2003, eq. 6, p = 2)."""
 
 from dataclasses import dataclass
 from functools import cached_property
