@@ -114,7 +114,10 @@ def summarise(results: list[dict], title: str) -> str:
     header = ["model", "error %", "log loss", "Brier", "ECE %", "log loss - ours (se)", "our wins/ties/losses"]
     per_set = table(
         ["log loss", *models],
-        [[s, *[f"{np.mean([key[c + (m,)]['log_loss'] for c in cases if c[0] == s]):.4f}" for m in models]] for s in sets],
+        [
+            [s, *[f"{np.mean([key[c + (m,)]['log_loss'] for c in cases if c[0] == s]):.4f}" for m in models]]
+            for s in sets
+        ],
     )
     return f"### {title}\n\n{table([*header, 'CPU time / ours'], rows)}\n\n{per_set}"
 

@@ -189,13 +189,11 @@ def _objective(
     path: list[dict[str, Any]],
 ) -> Objective:
     chosen = get_criterion(criterion)()
-    if chosen.inference is None:
-        inference = tuning.inference
-    elif criterion == "loo":
-        # The adjoint needs the fixed point to more digits than a value does.
-        inference = EP(tol=1e-7)
-    else:
-        inference = get_inference(chosen.inference)()
+    name = chosen.inference or tuning.inference.name
+    # A search needs fewer digits than the final posterior; the adjoint of leave-one-out needs more than a value does.
+    inference = tuning.inference if name != "ep" else EP(tol=1e-6 if criterion == "loo" else 1e-5)
+    if name not in ("ep", tuning.inference.name):
+        inference = get_inference(name)()
     return Objective(
         rows.X, rows.y, rows.weight, coordinates, chosen, inference, log_prior, criterion, path, tuning.callback
     )
