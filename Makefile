@@ -17,7 +17,7 @@ $(VENV)/.stamp-%: pyproject.toml | $(VENV)/pyvenv.cfg
 	@touch $@
 
 demo: $(VENV)/.stamp-all
-	$(BIN)/python -m softmargin.demo
+	$(BIN)/softmargin fit pima --target type --report demo-report.html
 
 test: $(VENV)/.stamp-test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup

@@ -127,7 +127,9 @@ def _check_classes(y: pd.Series, name: str) -> None:
 def _inputs(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
     """Columns as numbers or categories; columns without use are left out."""
     kept: dict[str, pd.Series] = {}
-    numeric, category, dropped = [], [], []
+    numeric: list[str] = []
+    category: list[str] = []
+    dropped: list[str] = []
     for name in frame.columns:
         column = frame[name]
         present = column[~is_missing(column)]

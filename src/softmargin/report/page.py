@@ -1,0 +1,118 @@
+"""The HTML report: one file with everything inside, no script, readable on screen, phone and paper."""
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from softmargin._version import __version__
+from softmargin.report import words
+from softmargin.report.experiment import OURS, THEIRS, Experiment
+from softmargin.report.plots import pictures
+from softmargin.report.terminal import MEASURES, baseline_name, numbers
+from softmargin.tables import relevance_by_column, short
+
+HARDEST = 10
+COLUMNS = 6
+"""Columns shown of the hardest rows: the most relevant ones."""
+NOT_RANKED = {"coverage_95", "interval_width"}
+
+
+def write_report(experiment: Experiment, path: Path) -> Path:
+    """Write the report; the file appears whole or not at all."""
+    page = render(experiment)
+    handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(page)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def render(experiment: Experiment) -> str:
+    """The page as a string. Every text that comes from the data is escaped."""
+    environment = Environment(
+        loader=PackageLoader("softmargin.report", "templates"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    facts = experiment.summary()
+    return environment.get_template("page.html").render(
+        title=f"{short(facts['target'])}, predicted from {_count(experiment.table.X.shape[1], 'column')}",
+        facts=facts,
+        data=short(Path(facts["data"]).name),
+        sentences=words.sentences(experiment),
+        scores=_scores(experiment),
+        baseline=baseline_name(experiment.regression),
+        pictures=pictures(experiment),
+        hardest=_hardest(experiment),
+        settings=_settings(facts),
+        notes=facts["notes"],
+        version=__version__,
+    )
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def _scores(experiment: Experiment) -> list[dict[str, Any]]:
+    """One card for each measure: ours, theirs, and which is better."""
+    cards = []
+    theirs = experiment.scores.get(THEIRS, {})
+    for name, value in experiment.scores.get(OURS, {}).items():
+        label, form = MEASURES[name]
+        rival = theirs.get(name)
+        better = rival is not None and name not in NOT_RANKED and value < rival
+        cards.append(
+            {"label": label, "ours": form.format(value), "theirs": rival and form.format(rival), "better": better}
+        )
+    return cards
+
+
+def _settings(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    learnt = facts["learnt"]
+    kernels = learnt["kernel"] if isinstance(learnt["kernel"], list) else [learnt["kernel"]]
+    rows = [("C", numbers(learnt["C"]))]
+    if "epsilon" in learnt:
+        rows.append(("epsilon", numbers(learnt["epsilon"])))
+    rows += [("kernel" if len(kernels) == 1 else f"kernel {k + 1}", text) for k, text in enumerate(kernels[:6])]
+    if len(kernels) > 6:
+        rows.append(("", f"and {len(kernels) - 6} more"))
+    rows.append(("log evidence", f"{learnt['log_evidence']:.2f} nats"))
+    if "loo_log_loss" in learnt:
+        rows.append(("leave-one-out log loss", f"{learnt['loo_log_loss']:.3f} nats a row (optimised, so optimistic)"))
+    rows.append(("support vectors", f"{learnt['support_vectors']} of {facts['rows']['train']}"))
+    return rows
+
+
+def _hardest(experiment: Experiment) -> dict[str, Any] | None:
+    """The held-out rows that surprised the model most."""
+    if not experiment.predictions:
+        return None
+    ours, table = experiment.predictions[OURS], experiment.table
+    ranked = relevance_by_column(experiment.pipeline) or dict.fromkeys(table.X.columns)
+    columns = list(ranked)[:COLUMNS]
+    if experiment.regression:
+        surprise = -ours.log_density
+        said = [f"{m:.4g} ({a:.4g} to {b:.4g})" for m, a, b in zip(ours.mean, ours.lower, ours.upper)]
+    else:
+        surprise = -np.log(np.clip(ours[np.arange(len(ours)), experiment.truth], 1e-300, None))
+        best = ours.argmax(axis=1)
+        said = [f"{short(experiment.model.classes_[k])} ({p[k]:.0%})" for k, p in zip(best, ours)]
+    rows = []
+    for i in np.argsort(-surprise, kind="stable")[:HARDEST]:
+        row = experiment.test[i]
+        cells = [_cell(table.X[c].iloc[row]) for c in columns]
+        rows.append({"row": int(row) + 1, "said": said[i], "true": _cell(table.y.iloc[row]), "cells": cells})
+    return {"columns": [short(c) for c in columns], "rows": rows}
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.3g}" if isinstance(value, (float, np.floating)) else short(value)

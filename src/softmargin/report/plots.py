@@ -1,0 +1,217 @@
+"""The report's figures, each drawn for light and for dark paper, as SVG data URIs."""
+
+import base64
+import io
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from softmargin.displays import (
+    CoverageDisplay,
+    EvidenceSurfaceDisplay,
+    IntervalDisplay,
+    MarginDisplay,
+    RelevanceDisplay,
+    SearchPathDisplay,
+)
+from softmargin.displays._base import BLUE, GREY, ORANGE, label
+from softmargin.report.experiment import OURS, THEIRS, Experiment
+from softmargin.report.measures import event_of, reliability
+from softmargin.report.terminal import baseline_name
+from softmargin.tables import relevance_by_column
+
+SURFACE_ROWS = 500
+"""Above so many training rows the surface would take longer than the fit."""
+SIZE, WIDE = (4.8, 3.4), (5.6, 3.0)
+"""Inches; at this width the text is readable on a phone."""
+PAPER = {"light": ("#ffffff", "#1d2433"), "dark": ("#171c28", "#dfe4ee")}
+"""Background and ink."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One image, as data URIs."""
+
+    light: str
+    dark: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One figure of the report: panels beside each other, below each other on a phone."""
+
+    title: str
+    words: str
+    """What to see in it."""
+    panels: tuple[Panel, ...]
+    wide: bool = False
+
+
+def pictures(experiment: Experiment) -> list[Picture]:
+    """Draw every figure that applies, in an order that fills two columns."""
+    if experiment.regression:
+        drawers = [_intervals, _relevance, _coverage, _residuals, _surface, _search]
+    else:
+        drawers = [_reliability, _relevance, _margins, _surface, _search]
+    drawn = (draw(experiment) for draw in drawers)
+    return [picture for picture in drawn if picture is not None]
+
+
+def _render(size: tuple[float, float], draw: Callable[[Any], object]) -> Panel:
+    """Draw on fresh axes, once for each kind of paper."""
+    uris = []
+    for paper, ink in PAPER.values():
+        style: dict[Any, Any] = {
+            "figure.facecolor": paper, "axes.facecolor": paper, "savefig.facecolor": paper, "text.color": ink,
+            "axes.labelcolor": ink, "axes.edgecolor": GREY, "xtick.color": ink, "ytick.color": ink, "font.size": 11,
+            "svg.hashsalt": "softmargin", "axes.spines.top": False, "axes.spines.right": False,
+        }  # fmt: skip
+        with matplotlib.rc_context(style), warnings.catch_warnings():
+            # A glyph that the font lacks becomes a box.
+            warnings.simplefilter("ignore")
+            figure = Figure(figsize=size, layout="constrained")
+            draw(figure.subplots())
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format="svg", metadata={"Date": None})
+        uris.append("data:image/svg+xml;base64," + base64.b64encode(buffer.getvalue()).decode("ascii"))
+    return Panel(*uris)
+
+
+def _relevance(experiment: Experiment) -> Picture | None:
+    relevance = relevance_by_column(experiment.pipeline)
+    if relevance is None:
+        return None
+    display = RelevanceDisplay(np.array(list(relevance.values())), list(relevance))
+    return Picture(
+        "Which columns matter",
+        "How sharply the prediction can turn along each column, in units of its own spread, the sharpest at 1. "
+        "Near zero the prediction is nearly straight, or flat, along it.",
+        (_render((SIZE[0], max(SIZE[1], 1.2 + 0.26 * min(len(relevance), 20))), display.plot),),
+    )
+
+
+def _reliability(experiment: Experiment) -> Picture | None:
+    if not experiment.predictions:
+        return None
+    names = {OURS: "softmargin", THEIRS: baseline_name(False)}
+    classes = experiment.model.classes_
+    what = f"probability of {label(classes[1])}" if len(classes) == 2 else "probability of the predicted class"
+
+    def draw(ax: Any, name: str, colour: str) -> None:
+        bins = reliability(*event_of(experiment.predictions[name], experiment.truth))
+        ax.plot([0, 1], [0, 1], color=GREY, linewidth=1)
+        ax.fill_between(bins.said, bins.lower, bins.upper, color=colour, alpha=0.2, linewidth=0)
+        ax.plot(bins.said, bins.seen, "o-", color=colour, markersize=4)
+        ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel=f"said: {what}", ylabel="seen: share of rows")
+        ax.set_title(f"{names[name]}\ncalibration error {bins.error:.3f}", fontsize=11)
+
+    colours = dict(zip((OURS, THEIRS), (BLUE, ORANGE)))
+    return Picture(
+        "Can the probabilities be believed?",
+        f"The {len(experiment.test)} held-out rows in ten groups of equal size. Points on the diagonal: what was said "
+        "came true. The band is the 95 % confidence interval of what was seen.",
+        tuple(_render((4.4, 4.6), partial(draw, name=n, colour=colours[n])) for n in experiment.predictions),
+        wide=True,
+    )
+
+
+def _margins(experiment: Experiment) -> Picture:
+    more = " Shown for the first pair of classes." if isinstance(experiment.model.kernel_, list) else ""
+    return Picture(
+        "Support vectors and margins",
+        "Distance of each training row from the boundary, on the machine's own scale. Rows below 0 are on the wrong "
+        f"side; rows beyond 1 do not influence the boundary.{more}",
+        (_render(SIZE, lambda ax: MarginDisplay.from_estimator(experiment.model, ax=ax)),),
+    )
+
+
+def _search(experiment: Experiment) -> Picture | None:
+    if not experiment.model.search_path_:
+        return None
+    return Picture(
+        "The search",
+        "What the search improved, evaluation by evaluation; each colour is one stage. No row was left out for it.",
+        (_render(WIDE, lambda ax: SearchPathDisplay.from_estimator(experiment.model, ax=ax)),),
+        wide=True,
+    )
+
+
+def _surface(experiment: Experiment) -> Picture | None:
+    model = experiment.model
+    n = len(experiment.train)
+    if n > SURFACE_ROWS or model.inference_ not in ("ep", "laplace", "variational"):
+        return None
+    criteria = ["evidence"] if experiment.regression else ["evidence", "loo"]
+    try:
+        surfaces = [_computed(model, criterion, 13 if n <= 250 else 9) for criterion in criteria]
+    except ValueError:
+        # The kernel has no amplitude.
+        return None
+    more = "" if experiment.regression else " The default search uses the second panel: it is the better guide to C."
+    return Picture(
+        "The landscape around the optimum",
+        f"How good each pair of C and amplitude looks with everything else as learnt, brighter is better.{more}",
+        tuple(_render((4.8, 3.8), surface.plot) for surface in surfaces),
+        wide=len(surfaces) > 1,
+    )
+
+
+def _computed(model: Any, criterion: str, resolution: int) -> EvidenceSurfaceDisplay:
+    """The surface's numbers, computed once and drawn for both kinds of paper."""
+    surface = EvidenceSurfaceDisplay.from_estimator(
+        model, criterion=criterion, resolution=resolution, ax=Figure().subplots()
+    )
+    return replace(surface, name="leave-one-out log probability") if criterion == "loo" else surface
+
+
+def _intervals(experiment: Experiment) -> Picture | None:
+    if not experiment.predictions:
+        return None
+    ours, truth, table = experiment.predictions[OURS], experiment.truth, experiment.table
+    x = table.X.iloc[experiment.test, 0].to_numpy() if len(table.numeric) == 1 == table.X.shape[1] else None
+    display = IntervalDisplay(x, ours.mean, ours.lower, ours.upper, truth)
+    if x is not None:
+        display.name = label(table.numeric[0])
+    return Picture(
+        "Predictions with intervals",
+        f"The {len(truth)} held-out rows. Of one hundred true values about 95 should lie in the band.",
+        (_render(WIDE, display.plot),),
+        wide=True,
+    )
+
+
+def _coverage(experiment: Experiment) -> Picture | None:
+    if not experiment.predictions:
+        return None
+    names = {OURS: ("softmargin", BLUE), THEIRS: (baseline_name(True), ORANGE)}
+
+    def draw(ax: Any) -> None:
+        for key, forecast in experiment.predictions.items():
+            name, colour = names[key]
+            CoverageDisplay.from_predictions(forecast.rank, ax=ax, name=name, color=colour)
+
+    return Picture(
+        "Do the intervals hold what they promise?",
+        "Share of held-out values inside the interval, for every probability. Above the diagonal the intervals are too "
+        "wide, below too narrow. The baseline's come from the spread of its cross-validated residuals.",
+        (_render(SIZE, draw),),
+    )
+
+
+def _residuals(experiment: Experiment) -> Picture | None:
+    if not experiment.predictions:
+        return None
+    ours, truth = experiment.predictions[OURS], experiment.truth
+
+    def draw(ax: Any) -> None:
+        ax.axhline(0, color=GREY, linewidth=1)
+        ax.plot(ours.mean, truth - ours.mean, ".", color=BLUE)
+        ax.set(xlabel="predicted", ylabel="true minus predicted")
+
+    return Picture("Residuals", "A pattern here means that something is left to learn.", (_render(SIZE, draw),))

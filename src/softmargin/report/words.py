@@ -1,0 +1,89 @@
+"""What was learnt, in sentences for someone who has never heard of a Gaussian process."""
+
+import numpy as np
+
+from softmargin.report.experiment import OURS, THEIRS, Experiment
+from softmargin.report.terminal import baseline_name, numbers
+from softmargin.tables import relevance_by_column, short
+
+ALIKE = 0.7
+"""Relevances above this share of the largest are "about equal"."""
+FAINT = 0.3
+
+
+def sentences(experiment: Experiment) -> list[str]:
+    """A handful of plain sentences."""
+    said = [_verdict(experiment), _relevance(experiment), _noise(experiment), _support(experiment), _search(experiment)]
+    return [text for text in said if text]
+
+
+def _verdict(experiment: Experiment) -> str:
+    if not experiment.scores:
+        return "No rows were held out, so nothing is known about how well the model predicts new ones."
+    ours, theirs = experiment.scores[OURS], experiment.scores.get(THEIRS)
+    n = len(experiment.test)
+    if experiment.regression:
+        text = (
+            f"On {n} held-out rows the typical error is {ours['rmse']:.3g}, and {ours['coverage_95']:.0%} of the true "
+            "values lie inside their 95 % intervals."
+        )
+        measure, gap = "negative_log_density", 0.02
+    else:
+        wrong = round(ours["error"] * n)
+        text = f"The model is wrong on {wrong} of {n} held-out rows ({ours['error']:.1%})."
+        measure, gap = "log_loss", 0.01
+    if theirs is None:
+        return text
+    difference = ours[measure] - theirs[measure]
+    rival = f"a tuned {baseline_name(experiment.regression)}"
+    if abs(difference) < gap:
+        return f"{text} Its probabilities are about as good as those of {rival}."
+    better = "better" if difference < 0 else "worse"
+    return f"{text} Its probabilities are {better} than those of {rival} (by {abs(difference):.3f} nats a row)."
+
+
+def _relevance(experiment: Experiment) -> str:
+    relevance = relevance_by_column(experiment.pipeline)
+    if not relevance or len(relevance) < 2:
+        return ""
+    names = [f"“{short(name)}”" for name in relevance]
+    values = list(relevance.values())
+    if values[-1] > ALIKE:
+        return f"All columns shape the prediction about equally; {names[0]} a little more than the others."
+    strong = [name for name, value in zip(names, values) if value > ALIKE][:4]
+    faint = [name for name, value in zip(names, values) if value < FAINT]
+    text = f"{_join(strong)} {'shapes' if len(strong) == 1 else 'shape'} the prediction most."
+    if faint:
+        shown = _join(faint[:4]) if len(faint) <= 4 else f"{len(faint)} columns"
+        text += f" Along {shown} it is nearly straight, or flat."
+    return text
+
+
+def _noise(experiment: Experiment) -> str:
+    C = np.asarray(experiment.model.C_)
+    if experiment.regression:
+        return (
+            f"The noise was learnt from the data (C = {numbers(C.tolist())}, "
+            f"epsilon = {experiment.model.epsilon_:.3g}): it sets how wide the intervals are."
+        )
+    level = float(np.median(C))
+    kind = (
+        "noisy: the classes overlap" if level < 1 else "fairly clean" if level < 5 else "clean: few labels contradict"
+    )
+    return f"C = {numbers(C.tolist())} was learnt from the data. It says that the labels are {kind}."
+
+
+def _support(experiment: Experiment) -> str:
+    n, count = len(experiment.train), len(experiment.model.support_)
+    return f"{count} of {n} training rows ({count / n:.0%}) are support vectors; the others could be left out."
+
+
+def _search(experiment: Experiment) -> str:
+    return (
+        f"All of this took one search of {experiment.model.n_iter_} evaluations ({experiment.seconds:.1f} s); "
+        "no cross-validation was needed."
+    )
+
+
+def _join(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
