@@ -10,18 +10,32 @@ from typing import TYPE_CHECKING, Any
 from softmargin._version import __version__
 
 if TYPE_CHECKING:
+    from softmargin.comparison import BaggedSelection, compare_criteria, compare_models
     from softmargin.estimators import BayesianSVC, BayesianSVR
     from softmargin.persistence import TRUSTED_TYPES, load, save
 
 _HOME = {
+    "BaggedSelection": "softmargin.comparison",
     "BayesianSVC": "softmargin.estimators",
     "BayesianSVR": "softmargin.estimators",
     "TRUSTED_TYPES": "softmargin.persistence",
+    "compare_criteria": "softmargin.comparison",
+    "compare_models": "softmargin.comparison",
     "load": "softmargin.persistence",
     "save": "softmargin.persistence",
 }
 
-__all__ = ["TRUSTED_TYPES", "BayesianSVC", "BayesianSVR", "__version__", "load", "save"]
+__all__ = [
+    "TRUSTED_TYPES",
+    "BaggedSelection",
+    "BayesianSVC",
+    "BayesianSVR",
+    "__version__",
+    "compare_criteria",
+    "compare_models",
+    "load",
+    "save",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -151,6 +151,12 @@ def _climb_stage(
     seed: int,
 ) -> SearchResult:
     search = get_search(tuning.search or "lbfgs")(max_iter=tuning.max_iter, tol=tuning.tol)
+    if search.needs_gradient and not objective.criterion.smooth:
+        raise ValueError(
+            f"search={search.name!r} needs gradients and criterion={objective.criterion.name!r} has none; "
+            "use search='random_walk'"
+        )
+    objective.gradients = search.needs_gradient
     rng = np.random.RandomState(seed)
     if stage.directions is None:
         return search.maximise(objective, z, coordinates.bounds, rng)

@@ -11,9 +11,10 @@ from softmargin.search.coordinates import (
 from softmargin.search.hyperprior import HyperPrior
 from softmargin.search.lbfgs import LBFGS, SearchResult
 from softmargin.search.objective import Evaluation, Objective, Subspace
+from softmargin.search.random_walk import RandomWalk
 from softmargin.search.watch import StopSearch, watching
 
-SEARCHES: dict[str, type] = {cls.name: cls for cls in (LBFGS,)}
+SEARCHES: dict[str, type] = {cls.name: cls for cls in (LBFGS, RandomWalk)}
 """The registry: name -> class. A class added here is found by `search=`."""
 
 
@@ -36,6 +37,7 @@ __all__ = [
     "NoiseCoordinates",
     "NoiseShape",
     "Objective",
+    "RandomWalk",
     "SearchResult",
     "StopSearch",
     "Subspace",

@@ -50,6 +50,8 @@ class Objective:
     stage: str = "search"
     path: list[dict[str, Any]] = field(default_factory=list, repr=False)
     callback: Callable[[Evaluation], None] | None = field(default=None, repr=False)
+    gradients: bool = True
+    """Whether the search wants gradients."""
     _last: Evaluation | None = field(default=None, repr=False)
 
     def __call__(self, z: Array) -> Evaluation:
@@ -68,7 +70,7 @@ class Objective:
         result = self.criterion(posterior, problem)
         sign = 1.0 if self.criterion.greater_is_better else -1.0
         value, gradient = sign * result.value, None
-        if result.d_gram is not None and result.d_params is not None:
+        if self.gradients and result.d_gram is not None and result.d_params is not None:
             gradient = sign * self.coordinates.pull(z, kernel.contract(result.d_gram), result.d_params)
         if self.log_prior is not None:
             prior, d_prior = self.log_prior(z)

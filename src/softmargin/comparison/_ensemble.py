@@ -1,0 +1,111 @@
+"""Ensembles of local optima: the models of several trials combined (suggested by Gold & Sollich 2003, section 5.2)."""
+
+from typing import Any, Literal
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import VotingClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from softmargin.comparison._trials import fit_trial
+from softmargin.estimators import BayesianSVC
+
+
+def _has_probability(self: Any) -> bool:
+    return bool(self.combine != "vote")
+
+
+class BaggedSelection(ClassifierMixin, BaseEstimator):
+    """Tune several times and combine the results, through scikit-learn's `VotingClassifier`.
+
+    Parameters
+    ----------
+    estimator : BayesianSVC, optional
+        What to tune; each trial has its own seed and, if the search follows gradients, its own random start. The
+        default is the span estimate with the random walk, whose local optima differ most.
+    n_trials : int
+    combine : {"average", "evidence", "vote"}
+        Average the class probabilities with equal weights or with weights proportional to the evidence (in practice
+        close to the single best trial: evidences differ by nats), or let the trials' predictions vote.
+    n_jobs : int, optional
+    random_state : int, RandomState or None
+
+    Attributes
+    ----------
+    estimators_ : list of BayesianSVC
+        The trials; their labels are the positions in `classes_`.
+    weights_ : ndarray of shape (n_trials,)
+    voting_ : VotingClassifier
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(40, noise=0.2, random_state=0)
+    >>> BaggedSelection(n_trials=2, random_state=0).fit(X, y).predict(X[:2]).shape
+    (2,)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_trials: int = 10,
+        combine: Literal["average", "evidence", "vote"] = "average",
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_trials = n_trials
+        self.combine = combine
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> "BaggedSelection":
+        """Run the trials.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        """
+        if self.combine not in ("average", "evidence", "vote"):
+            raise ValueError(f"combine={self.combine!r} is not allowed; choose 'average', 'evidence' or 'vote'")
+        X, y = validate_data(self, X, y)
+        self.classes_, index = np.unique(y, return_inverse=True)
+        seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_trials)
+        base = self.estimator if self.estimator is not None else _default()
+        with threadpool_limits(1):
+            self.estimators_ = list(
+                Parallel(n_jobs=self.n_jobs)(delayed(fit_trial)(base, X, index, int(seed)) for seed in seeds)
+            )
+        log_evidence = np.array([model.log_evidence_ for model in self.estimators_])
+        weights = np.exp(log_evidence - log_evidence.max()) if self.combine == "evidence" else np.ones(len(seeds))
+        self.weights_ = weights / weights.sum()
+        named = [(f"trial{k}", FrozenEstimator(model)) for k, model in enumerate(self.estimators_)]
+        voting = "hard" if self.combine == "vote" else "soft"
+        self.voting_ = VotingClassifier(named, voting=voting, weights=self.weights_).fit(X, index)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the class, shape (n_samples,)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        return self.classes_[self.voting_.predict(X)]
+
+    @available_if(_has_probability)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Average the trials' class probabilities, shape (n_samples, n_classes)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        return np.asarray(self.voting_.predict_proba(X))
+
+
+def _default() -> BayesianSVC:
+    return BayesianSVC(
+        loss="squared_hinge", inference="laplace", criterion="span", search="random_walk", C=1.0, hyperprior=None
+    )

@@ -1,0 +1,31 @@
+"""Repeated trials of one tuning: the same data, another seed and, for a deterministic search, another start."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import Kernel
+
+from softmargin.estimators import BayesianSVC
+from softmargin.kernels import make_kernel
+from softmargin.search import get_search
+
+START_WIDTH = 1.0
+"""Half-width of the uniform draw around the logarithm of every kernel parameter's start."""
+
+
+def fit_trial(estimator: BayesianSVC, X: Any, y: Any, seed: int) -> BayesianSVC:
+    """Fit a copy with its own seed; a search that follows gradients also gets a random start."""
+    trial = clone(estimator)
+    trial.set_params(random_state=seed)
+    search: Any = None if trial.search is None else get_search(trial.search)
+    if search is not None and search.needs_gradient and trial.kernel != "precomputed":
+        kernel = make_kernel(trial.kernel, X.shape[1], np.std(X, axis=0))
+        trial.set_params(kernel=_draw(kernel, np.random.RandomState(seed)))
+    fitted: BayesianSVC = trial.fit(X, y)
+    return fitted
+
+
+def _draw(kernel: Kernel, rng: np.random.RandomState) -> Kernel:
+    theta = kernel.theta + rng.uniform(-START_WIDTH, START_WIDTH, len(kernel.theta))
+    return kernel.clone_with_theta(np.clip(theta, *kernel.bounds.T))

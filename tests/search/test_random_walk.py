@@ -1,0 +1,118 @@
+"""The greedy random walk: finds maxima, stays within bounds, never accepts a loss, repeats itself."""
+
+import numpy as np
+import pytest
+
+from softmargin import BayesianSVC
+from softmargin.search import Evaluation, RandomWalk, StopSearch, get_search
+
+
+class Hill:
+    """A quadratic with its maximum at (1, -1), and a record of the points asked for."""
+
+    def __init__(self, maximum=(1.0, -1.0)):
+        self.maximum, self.points = np.array(maximum), []
+
+    def __call__(self, z):
+        self.points.append(z.copy())
+        return Evaluation(z, -float(np.sum((z - self.maximum) ** 2)), None, 0.0, None)
+
+
+BOUNDS = np.array([[-3.0, 3.0], [-3.0, 3.0]])
+
+
+def test_finds_the_maximum():
+    result = RandomWalk(max_iter=200, tol=1e-9).maximise(Hill(), np.zeros(2), BOUNDS, np.random.RandomState(0))
+    assert result.converged
+    assert np.allclose(result.point, [1, -1], atol=0.05)
+
+
+def test_never_leaves_the_bounds():
+    hill = Hill(maximum=(9.0, 0.0))
+    result = RandomWalk(max_iter=100).maximise(hill, np.zeros(2), BOUNDS, np.random.RandomState(0))
+    points = np.array(hill.points)
+    assert points.min() >= -3
+    assert points.max() <= 3
+    assert result.point[0] > 2.9
+
+
+def test_is_greedy_and_moves_one_coordinate_at_a_time():
+    hill = Hill()
+    result = RandomWalk(max_iter=20).maximise(hill, np.zeros(2), BOUNDS, np.random.RandomState(1))
+    best = hill.points[0]
+    for point in hill.points[1:]:
+        assert np.count_nonzero(point != best) == 1
+        if np.sum((point - hill.maximum) ** 2) < np.sum((best - hill.maximum) ** 2):
+            best = point
+    assert np.array_equal(best, result.point)
+
+
+def test_the_same_seed_repeats_the_walk():
+    first, again, other = (
+        RandomWalk(max_iter=10).maximise(Hill(), np.zeros(2), BOUNDS, np.random.RandomState(s)).point for s in (3, 3, 4)
+    )
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_half_of_the_steps_on_a_slope_are_kept():
+    """On a straight slope every step size keeps an acceptance of one half, so it neither explodes nor dies."""
+
+    class Slope(Hill):
+        def __call__(self, z):
+            self.points.append(z.copy())
+            return Evaluation(z, float(z.sum()), None, 0.0, None)
+
+    slope = Slope()
+    wide = np.tile([-1e6, 1e6], (2, 1))
+    RandomWalk(max_iter=500, tol=0.0).maximise(slope, np.zeros(2), wide, np.random.RandomState(0))
+    total = np.sum(slope.points, axis=1)
+    kept = np.mean(total[1:] > np.maximum.accumulate(total)[:-1])
+    # 1000 fair coin flips: three standard errors are 0.047.
+    assert abs(kept - 0.5) < 0.05
+
+
+def test_a_callback_can_stop_it():
+    class Stubborn(Hill):
+        def __call__(self, z):
+            if len(self.points) == 7:
+                raise StopSearch
+            return super().__call__(z)
+
+    result = RandomWalk().maximise(Stubborn(), np.zeros(2), BOUNDS, np.random.RandomState(0))
+    assert not result.converged
+
+
+def test_improves_a_criterion_without_gradient():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] + 0.3 * rng.normal(size=40) > 0
+    model = BayesianSVC(
+        "rbf", inference="map", criterion="gacv", search="random_walk", hyperprior=None, max_iter=15, random_state=0
+    ).fit(X, y)
+    path = model.search_path_
+    assert model.criterion_value("gacv") <= path[0]["criterion"]
+    assert min(row["criterion"] for row in path) == pytest.approx(model.criterion_value("gacv"), rel=1e-4)
+
+
+def test_C_steps_on_its_own_scale():
+    """The first proposal for C is 1 + 0.5 g with g standard normal, not exp(0.5 g)."""
+
+    class Named(Hill):
+        coordinates = type("Coordinates", (), {"names": ["C"]})
+
+    hill = Named(maximum=(0.0,))
+    RandomWalk(max_iter=1).maximise(hill, np.zeros(1), np.array([[-3.0, 3.0]]), np.random.RandomState(0))
+    rng = np.random.RandomState(0)
+    rng.permutation(1)
+    assert np.exp(hill.points[1][0]) == pytest.approx(1 + 0.5 * rng.standard_normal())
+
+
+def test_gradient_search_refuses_a_criterion_without_gradient():
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    with pytest.raises(ValueError, match="use search='random_walk'"):
+        BayesianSVC(criterion="gacv", search="lbfgs").fit(X, y)
+
+
+def test_is_registered():
+    assert get_search("random_walk") is RandomWalk
