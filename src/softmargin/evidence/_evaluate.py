@@ -1,0 +1,162 @@
+"""One door to every kind of evidence and every method (Sollich 2002, sections 4 and 5)."""
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from softmargin._linalg import Array
+from softmargin.evidence import exact
+from softmargin.evidence._estimate import EvidenceEstimate, as_generator
+from softmargin.evidence.chaining import Chaining, chain
+from softmargin.evidence.gradients import normaliser_target
+from softmargin.inference import EP, get_inference
+from softmargin.inference.hmc import DataTarget, Reference, Schedule, Target, anneal
+from softmargin.likelihoods import Hinge, Likelihood, get_likelihood
+
+KINDS = ("naive", "conditional", "joint")
+DETERMINISTIC = ("laplace", "ep", "variational")
+METHODS = (*DETERMINISTIC, "chaining", "annealing", "exact")
+
+
+def log_evidence(
+    K: Array,
+    y: Array,
+    C: float,
+    *,
+    loss: str = "hinge",
+    kind: str = "naive",
+    method: str = "ep",
+    random_state: Any = None,
+    weight: Array | None = None,
+    epsilon: float | None = None,
+    K_inputs: Array | None = None,
+    schedule: Schedule | None = None,
+    chaining: Chaining | None = None,
+) -> EvidenceEstimate:
+    """Estimate the log evidence in nats, all rows together, normalising constants (kappa) included.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Gram matrix of the training inputs, the offset's constant included.
+    y : ndarray of shape (n,)
+        Labels -1 and +1, or regression targets.
+    C : float
+    loss : str, default="hinge"
+        A registered likelihood: "hinge", "squared_hinge", "logistic", "epsilon_insensitive", ...
+    kind : {"naive", "conditional", "joint"}, default="naive"
+        ln Q(Y | X); that minus ln N(X), the evidence of the labels given the inputs; or that minus ln Nhat, the
+        evidence of inputs and labels up to the density of the inputs. The same for normalised likelihoods.
+    method : {"laplace", "ep", "variational", "chaining", "annealing", "exact"}, default="ep"
+        How Q(Y | X) is found. Normalisers, which no Gaussian approximates, are annealed unless the method is
+        "chaining" or "exact" (at most 6 rows).
+    random_state : int, RandomState, Generator or None
+    weight : ndarray of shape (n,), optional
+        A row of weight w stands for w identical rows.
+    epsilon : float, optional
+        For ``loss="epsilon_insensitive"``.
+    K_inputs : ndarray of shape (s, s), optional
+        For ``kind="joint"``: Gram matrix (same kernel) of a sample of inputs that stands for the distribution Q(x);
+        default: the training inputs, that is the empirical distribution.
+    schedule : Schedule, optional
+        How carefully to anneal.
+    chaining : Chaining, optional
+        How to chain.
+
+    Returns
+    -------
+    EvidenceEstimate
+        With `value` and `standard_error`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.array([0.0, 0.4, 1.5]), np.array([1.0, 1.0, -1.0])
+    >>> K = 2 * np.exp(-0.5 * (X[:, None] - X) ** 2)
+    >>> round(log_evidence(K, y, C=2.0, method="exact").value, 3)
+    -3.045
+    """
+    _check_choice("kind", kind, KINDS)
+    _check_choice("method", method, METHODS)
+    K, y = np.asarray(K, dtype=float), np.asarray(y, dtype=float)
+    if K.shape != (len(y), len(y)):
+        raise ValueError(f"K must have shape {(len(y), len(y))} to fit y; got {K.shape}")
+    if K_inputs is not None and kind != "joint":
+        raise ValueError(f"K_inputs is used by kind='joint' only; got kind={kind!r}")
+    likelihood = _likelihood(loss, C, epsilon)
+    rng = as_generator(random_state)
+    naive = _naive(rng, K, y, likelihood, weight, method, schedule, chaining)
+    if kind == "naive":
+        return naive
+    if kind == "joint" and K_inputs is not None:
+        n_examples = float(len(y) if weight is None else np.sum(weight))
+        K = np.asarray(K_inputs, dtype=float)
+        target = normaliser_target(len(K), likelihood, kind, None, n_examples)
+    else:
+        target = normaliser_target(len(K), likelihood, kind, weight)
+    if target is None:
+        return naive
+    return naive - _normaliser(rng, K, target, likelihood, kind, method, schedule, chaining)
+
+
+def _naive(
+    rng: np.random.Generator,
+    K: Array,
+    y: Array,
+    likelihood: Likelihood,
+    weight: Array | None,
+    method: str,
+    schedule: Schedule | None,
+    chaining: Chaining | None,
+) -> EvidenceEstimate:
+    target = DataTarget(y, likelihood, weight)
+    if method in DETERMINISTIC:
+        return EvidenceEstimate(float(get_inference(method)().infer(K, y, likelihood, weight).log_evidence))
+    if method == "exact":
+        if isinstance(likelihood, Hinge):
+            return EvidenceEstimate(exact.subset_sum(K, y, likelihood, weight))
+        return exact.integrate_prior(K, target)
+    if method == "chaining":
+        return chain(rng, K, target, chaining)
+    return _anneal(rng, Reference.posterior(K, EP().infer(K, y, likelihood, weight)), target, schedule)
+
+
+def _normaliser(
+    rng: np.random.Generator,
+    K: Array,
+    target: Target,
+    likelihood: Likelihood,
+    kind: str,
+    method: str,
+    schedule: Schedule | None,
+    chaining: Chaining | None,
+) -> EvidenceEstimate:
+    if method == "exact":
+        return exact.integrate_prior(K, target)
+    if method == "chaining":
+        return chain(rng, K, target, chaining)
+    return _anneal(rng, Reference.prior(K), target, schedule)
+
+
+def _anneal(
+    rng: np.random.Generator, reference: Reference, target: Target, schedule: Schedule | None
+) -> EvidenceEstimate:
+    annealed = anneal(rng, reference, target, schedule)
+    return EvidenceEstimate(annealed.log_z, annealed.standard_error)
+
+
+def _likelihood(loss: str, C: float, epsilon: float | None) -> Likelihood:
+    cls = get_likelihood(loss)
+    if "epsilon" not in inspect.signature(cls).parameters:
+        if epsilon is not None:
+            raise ValueError(f"loss {loss!r} has no epsilon; got epsilon={epsilon}")
+        return cls(C)
+    if epsilon is None:
+        raise ValueError(f"loss {loss!r} needs epsilon")
+    return cls(C, epsilon)
+
+
+def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"unknown {name} {value!r}; choose one of {allowed}")

@@ -1,0 +1,110 @@
+"""Evidence values with gradients by annealing: ln Q(Y | X), ln N(X), ln Nhat (Gold & Sollich 2003, eqs. 18-20).
+
+The particles that annealing leaves are samples of the prior times the weight; averages over them give the gradient for
+every kernel parameter and every parameter of the likelihood at the price of one matrix product.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from softmargin._linalg import Array
+from softmargin.evidence._estimate import EvidenceGradient, as_generator
+from softmargin.inference.ep import EP
+from softmargin.inference.hmc import (
+    ConditionalNormaliser,
+    DataTarget,
+    JointNormaliser,
+    Reference,
+    Schedule,
+    Spectrum,
+    Target,
+    anneal,
+    gram_gradient,
+)
+from softmargin.likelihoods import Likelihood
+
+NORMALISERS = ("conditional", "joint")
+
+
+def naive_evidence(
+    K: Array,
+    y: Array,
+    likelihood: Likelihood,
+    *,
+    weight: Array | None = None,
+    schedule: Schedule | None = None,
+    random_state: Any = None,
+) -> EvidenceGradient:
+    """ln Q(Y | X) and its gradient, annealed from the EP Gaussian.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+    y : ndarray of shape (n,)
+    likelihood : Likelihood
+    weight : ndarray of shape (n,), optional
+    schedule : Schedule, optional
+        How carefully to anneal.
+    random_state : int, RandomState, Generator or None
+    """
+    spectrum = Spectrum.of(K)
+    reference = Reference.posterior(spectrum, EP().infer(K, y, likelihood, weight))
+    return _with_gradient(reference, DataTarget(y, likelihood, weight), schedule, random_state)
+
+
+def normaliser(
+    K: Array,
+    likelihood: Likelihood,
+    kind: str,
+    *,
+    weight: Array | None = None,
+    n_examples: float | None = None,
+    schedule: Schedule | None = None,
+    random_state: Any = None,
+) -> EvidenceGradient:
+    """ln N(X) (``kind="conditional"``) or ln Nhat (``kind="joint"``) and its gradient, annealed from the prior.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Gram matrix of the training inputs; for "joint" of any sample of inputs.
+    likelihood : Likelihood
+    kind : {"conditional", "joint"}
+    weight : ndarray of shape (n,), optional
+    n_examples : float, optional
+        For "joint": the number of training examples; default: the sum of the weights.
+    schedule : Schedule, optional
+    random_state : int, RandomState, Generator or None
+    """
+    target = normaliser_target(len(K), likelihood, kind, weight, n_examples)
+    if target is None:
+        return EvidenceGradient(0.0, 0.0, np.zeros_like(K), np.zeros(len(likelihood.param_names)))
+    return _with_gradient(Reference.prior(K), target, schedule, random_state)
+
+
+def normaliser_target(
+    n: int, likelihood: Likelihood, kind: str, weight: Array | None, n_examples: float | None = None
+) -> Target | None:
+    """The weight whose prior average is the normaliser; None if the likelihood is normalised (it is then one)."""
+    if kind not in NORMALISERS:
+        raise ValueError(f"unknown normaliser {kind!r}; choose one of {NORMALISERS}")
+    if not hasattr(likelihood, "log_v"):
+        return None
+    if kind == "conditional":
+        return ConditionalNormaliser(likelihood, weight)
+    if n_examples is None:
+        n_examples = float(n if weight is None else np.sum(weight))
+    return JointNormaliser(likelihood, n_examples, weight)
+
+
+def _with_gradient(
+    reference: Reference, target: Target, schedule: Schedule | None, random_state: Any
+) -> EvidenceGradient:
+    annealed = anneal(as_generator(random_state), reference, target, schedule)
+    return EvidenceGradient(
+        annealed.log_z,
+        annealed.standard_error,
+        gram_gradient(reference.spectrum, annealed.z, target.slope(annealed.theta)),
+        target.d_params(annealed.theta).mean(axis=1),
+    )
