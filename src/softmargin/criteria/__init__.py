@@ -6,6 +6,7 @@ from softmargin.criteria.bounds import GACV, JaakkolaHaussler, SupportVectorCoun
 from softmargin.criteria.evidence import Evidence, LaplaceEvidence, LinkEvidence
 from softmargin.criteria.kwok import Kwok, KwokLevels, kwok_levels
 from softmargin.criteria.loo import LeaveOneOut, leave_one_out
+from softmargin.criteria.normalised import ConditionalEvidence, JointEvidence
 from softmargin.criteria.radius_margin import RadiusMargin
 from softmargin.criteria.span import SharpSpan, Span, span_margins
 from softmargin.criteria.svm_loo import SVMLeaveOneOut, leave_one_out_margins
@@ -16,6 +17,8 @@ CRITERIA: dict[str, type] = {
         Evidence,
         LinkEvidence,
         LaplaceEvidence,
+        ConditionalEvidence,
+        JointEvidence,
         LeaveOneOut,
         GACV,
         Span,
@@ -41,10 +44,12 @@ __all__ = [
     "CRITERIA",
     "GACV",
     "Ball",
+    "ConditionalEvidence",
     "Criterion",
     "CriterionValue",
     "Evidence",
     "JaakkolaHaussler",
+    "JointEvidence",
     "Kwok",
     "KwokLevels",
     "LaplaceEvidence",

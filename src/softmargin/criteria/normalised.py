@@ -1,0 +1,63 @@
+"""The evidence of the normalised model: EP for Q(Y | X), sampling for the normaliser (Sollich 2002, eqs. 24-30).
+
+Their maxima recover the true C on data from the model, where the naive evidence finds it too small. On real data
+they do not beat leave-one-out as a way to tune. The sampled normaliser uses the same random numbers at every
+hyperparameter, so that the criterion varies smoothly enough for a quasi-Newton search.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from softmargin.criteria._protocol import CriterionValue, Problem
+from softmargin.evidence import Schedule, normaliser
+from softmargin.inference import Posterior
+from softmargin.likelihoods import Likelihood
+
+
+@dataclass(frozen=True)
+class ConditionalEvidence:
+    """Log evidence of the labels given the inputs, ln Q(Y | X) - ln N(X), in nats.
+
+    Parameters
+    ----------
+    schedule : Schedule
+        How carefully the normaliser is annealed.
+    seed : int
+        Of the common random numbers.
+    """
+
+    schedule: Schedule = field(default_factory=lambda: Schedule(n_islands=8, n_particles=32))
+    seed: int = 0
+
+    name: ClassVar[str] = "conditional_evidence"
+    greater_is_better: ClassVar[bool] = True
+    smooth: ClassVar[bool] = True
+    inference: ClassVar[str | None] = "ep"
+    kind: ClassVar[str] = "conditional"
+
+    def likelihood(self, likelihood: Likelihood) -> Likelihood:
+        """Return the model's own likelihood."""
+        return likelihood
+
+    def __call__(self, posterior: Posterior, problem: Problem) -> CriterionValue:
+        """Return the normalised log evidence and its gradient."""
+        norm = normaliser(
+            problem.K,
+            problem.likelihood,
+            self.kind,
+            weight=problem.weight,
+            schedule=self.schedule,
+            random_state=self.seed,
+        )
+        value = posterior.log_evidence - norm.value
+        if posterior.d_gram is None or posterior.d_params is None:
+            return CriterionValue(value)
+        return CriterionValue(value, posterior.d_gram - norm.d_gram, posterior.d_params - norm.d_params)
+
+
+@dataclass(frozen=True)
+class JointEvidence(ConditionalEvidence):
+    """Log evidence of inputs and labels, ln Q(Y | X) - ln Nhat, with the empirical distribution of inputs."""
+
+    name: ClassVar[str] = "joint_evidence"
+    kind: ClassVar[str] = "joint"
