@@ -54,4 +54,4 @@ def test_stopping_keeps_the_best_of_the_stage(data):
         model = BayesianSVC(criterion="link_evidence").fit(*data)
     # The evaluation that stopped the search is in the path, but the best one before it counts.
     best = max(model.search_path_[:5], key=lambda row: row["objective"])
-    assert model.C_ == pytest.approx(best["C"])
+    assert pytest.approx(best["C"]) == model.C_

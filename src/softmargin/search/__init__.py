@@ -8,13 +8,14 @@ from softmargin.search.coordinates import (
     NoiseCoordinates,
     NoiseShape,
 )
+from softmargin.search.gradient_ascent import GradientAscent
 from softmargin.search.hyperprior import HyperPrior
 from softmargin.search.lbfgs import LBFGS, SearchResult
 from softmargin.search.objective import Evaluation, Objective, Subspace
 from softmargin.search.random_walk import RandomWalk
 from softmargin.search.watch import StopSearch, watching
 
-SEARCHES: dict[str, type] = {cls.name: cls for cls in (LBFGS, RandomWalk)}
+SEARCHES: dict[str, type] = {cls.name: cls for cls in (LBFGS, RandomWalk, GradientAscent)}
 """The registry: name -> class. A class added here is found by `search=`."""
 
 
@@ -31,6 +32,7 @@ __all__ = [
     "Coordinates",
     "Evaluation",
     "FixedNoise",
+    "GradientAscent",
     "HyperPrior",
     "LogParameter",
     "Model",

@@ -80,6 +80,15 @@ class Objective:
         self._record(evaluation)
         return evaluation
 
+    def memory(self) -> Any:
+        """What later evaluations depend on (a checkpoint keeps it)."""
+        return self._last, list(self.path)
+
+    def restore(self, memory: Any) -> None:
+        """Go on as if the evaluations before `memory` had been made here."""
+        self._last, path = memory
+        self.path[:] = path
+
     def _start(self, z: Array) -> Posterior | None:
         last = self._last
         if last is None or np.max(np.abs(z - last.z), initial=0.0) > WARM_START_WITHIN:
@@ -123,6 +132,14 @@ class Subspace:
         full = self.objective(self.z(u))
         gradient = None if full.gradient is None else self.directions.T @ full.gradient
         return full._replace(gradient=gradient)
+
+    def memory(self) -> Any:
+        """See `Objective.memory`."""
+        return self.objective.memory()
+
+    def restore(self, memory: Any) -> None:
+        """See `Objective.restore`."""
+        self.objective.restore(memory)
 
     def z(self, u: Array) -> Array:
         """Return the point of the full space."""

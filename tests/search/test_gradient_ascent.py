@@ -1,0 +1,120 @@
+"""Gradient ascent: it reaches L-BFGS's optimum, stops early when asked, and survives SIGKILL bit for bit."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from softmargin.criteria import Evidence
+from softmargin.inference import EP, HMC
+from softmargin.likelihoods import Hinge
+from softmargin.search import LBFGS, Coordinates, GradientAscent, LogParameter, Objective
+from softmargin.search import checkpoint as files
+
+
+def problem(n=30, inference=None):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 3, (n, 1))
+    y = np.sign(np.sin(3 * X[:, 0]) + 0.5 * rng.normal(size=n))
+    kernel = ConstantKernel(1.5, (0.1, 20)) * RBF(0.8, (0.05, 20))
+    coordinates = Coordinates(kernel, LogParameter(Hinge, "C", 1.0), 1)
+    return Objective(X, y, None, coordinates, Evidence(), inference or EP()), coordinates
+
+
+SAMPLER = HMC(n_chains=16, n_warmup=20, n_draws=20, evidence=False, check=False)
+
+
+@pytest.mark.parametrize("rule", ["adam", "paper"])
+def test_reaches_the_optimum_of_lbfgs(rule):
+    objective, coordinates = problem()
+    best = LBFGS(tol=1e-6).maximise(objective, coordinates.start, coordinates.bounds)
+    found = GradientAscent(rule=rule, max_iter=80).maximise(objective, coordinates.start, coordinates.bounds)
+    assert found.best.value == pytest.approx(best.best.value, abs=0.05)
+
+
+def test_sampled_gradients_reach_the_optimum_of_ep():
+    objective, coordinates = problem()
+    best = LBFGS(tol=1e-6).maximise(objective, coordinates.start, coordinates.bounds)
+    sampled, _ = problem(inference=HMC(n_chains=32, n_warmup=20, n_draws=40, evidence=False, check=False))
+    found = GradientAscent(max_iter=30).maximise(sampled, coordinates.start, coordinates.bounds)
+    # The sampled evidence has its maximum where EP's is within a tenth of a nat.
+    assert objective(found.point).value == pytest.approx(best.best.value, abs=0.15)
+
+
+def test_bounds_hold():
+    objective, coordinates = problem()
+    bounds = coordinates.start[:, None] + np.array([-0.1, 0.1])
+    found = GradientAscent(max_iter=30).maximise(objective, coordinates.start, bounds)
+    assert np.all((found.point >= bounds[:, 0]) & (found.point <= bounds[:, 1]))
+
+
+def test_early_stopping_returns_the_best_validated_point():
+    objective, coordinates = problem()
+    seen = []
+
+    def score(evaluation):
+        seen.append(evaluation.z)
+        return -abs(len(seen) - 4)
+
+    search = GradientAscent(max_iter=50, validation=score, patience=3)
+    found = search.maximise(objective, coordinates.start, coordinates.bounds)
+    assert len(seen) == 7
+    np.testing.assert_array_equal(found.point, seen[3])
+
+
+def test_another_searchs_checkpoint_is_refused(tmp_path):
+    objective, coordinates = problem()
+    path = tmp_path / "run"
+    GradientAscent(max_iter=2, checkpoint=path).maximise(objective, coordinates.start, coordinates.bounds)
+    with pytest.raises(ValueError, match="another search"):
+        GradientAscent(max_iter=3, checkpoint=path).maximise(objective, coordinates.start, coordinates.bounds)
+
+
+def test_failed_save_leaves_the_old_file(tmp_path):
+    path = tmp_path / "run"
+    files.save(path, {"fingerprint": (), "step": 1})
+    with pytest.raises(AttributeError):
+        files.save(path, {"fingerprint": (), "step": lambda: None})
+    assert files.load(path, ())["step"] == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+def test_unknown_rule_is_named():
+    with pytest.raises(ValueError, match="newton"):
+        GradientAscent(rule="newton")
+
+
+def ascend(path):
+    objective, coordinates = problem(20, SAMPLER)
+    search = GradientAscent(max_iter=8, checkpoint=path)
+    return search.maximise(objective, coordinates.start, coordinates.bounds).point
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_killed_run_resumes_to_the_identical_result(tmp_path):
+    whole = ascend(tmp_path / "whole")
+    path, result = tmp_path / "killed", tmp_path / "result.npy"
+    code = (
+        "import importlib.util, numpy as np, pathlib, sys\n"
+        "spec = importlib.util.spec_from_file_location('case', sys.argv[1])\n"
+        "case = importlib.util.module_from_spec(spec); spec.loader.exec_module(case)\n"
+        "np.save(sys.argv[3], case.ascend(pathlib.Path(sys.argv[2])))\n"
+    )
+    command = [sys.executable, "-c", code, __file__, str(path), str(result)]
+    source = str(Path(files.__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": source}
+    process = subprocess.Popen(command, env=environment)
+    # The first checkpoint appears after one of eight steps: the kill falls into the middle of the run.
+    while not path.exists() and process.poll() is None:
+        time.sleep(0.002)
+    process.kill()
+    process.wait()
+    assert path.exists()
+    subprocess.run(command, env=environment, check=True)
+    np.testing.assert_array_equal(np.load(result), whole)
