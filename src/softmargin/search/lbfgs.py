@@ -60,15 +60,22 @@ class LBFGS:
 
         def loss(point: Array) -> tuple[float, Array]:
             nonlocal best
-            evaluation = objective(point)
+            stopped = None
+            try:
+                evaluation = objective(point)
+            except StopSearch as stop:
+                stopped, evaluation = stop, stop.evaluation
+            if evaluation.value > best[1].value and evaluation.gradient is not None:
+                best = (np.array(point), evaluation)
+            if stopped is not None:
+                raise stopped
             if evaluation.gradient is None:
                 # No gradient here (the inference fell back): send the line search back.
                 return -(best[1].value - 1e3) / scale, np.zeros_like(point)
-            if evaluation.value > best[1].value:
-                best = (np.array(point), evaluation)
             return -evaluation.value / scale, -evaluation.gradient / scale
 
-        size = max(abs(first.value), 1.0)
+        # SciPy divides a gain by max(|loss|, 1), and the loss is the value over `scale`.
+        size = max(abs(first.value), scale)
         try:
             result = minimize(
                 loss,
