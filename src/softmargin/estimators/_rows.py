@@ -28,13 +28,14 @@ class Rows:
     group: np.ndarray = field(repr=False)
     """Merged row of each original row, -1 where the weight is zero; shape (n_original,)."""
 
-    def subset(self, mask: np.ndarray, y: Array) -> "Rows":
-        """Keep the merged rows where `mask` is true, with new targets y (of those rows)."""
+    def subset(self, mask: np.ndarray, y: Array, *, precomputed: bool = False) -> "Rows":
+        """Keep the merged rows where `mask` is true (and the columns of a Gram matrix), with new targets y."""
         keep = np.flatnonzero(mask)
         position = np.full(len(mask) + 1, -1)
         position[keep] = np.arange(len(keep))
         weight = None if self.weight is None else self.weight[keep]
-        return Rows(self.X[keep], y, weight, self.first[keep], position[self.group])
+        X = self.X[keep][:, keep] if precomputed else self.X[keep]
+        return Rows(X, y, weight, self.first[keep], position[self.group])
 
 
 def merge_rows(X: Any, y: Array, weight: Array | None, *, precomputed: bool = False) -> Rows:

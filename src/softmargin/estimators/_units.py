@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import ConstantKernel, Exponentiation, Kernel, Product, Sum, WhiteKernel
 
@@ -21,6 +22,8 @@ START_AMPLITUDE = 1.65
 """Where the search starts: prior variance of the function, in units of the target's robust variance."""
 START_NUGGET, NUGGET_BOUNDS = 0.08, (1e-8, 1e2)
 EPSILON_BOUNDS = (1e-6, 1e2)
+GROSS, GROSS_SHARE = 20.0, 0.05
+"""Targets so many robust standard deviations from the median are gross errors, unless they are more than this share."""
 NORMAL_IQR = 1.349
 """Interquartile range of a normal variable in units of its standard deviation."""
 
@@ -49,6 +52,14 @@ def target_units(y: Array, weight: Array | None) -> TargetUnits:
         scale = np.sqrt(share @ (y - share @ y) ** 2)
     rounding = 1e-14 * np.abs(y).max()
     return TargetUnits(float(center), float(scale) if scale > rounding else 1.0)
+
+
+def in_bulk(y: Array, weight: Array | None) -> NDArray[np.bool_]:
+    """Which scaled targets to learn hyperparameters from: all but a few gross errors, shape (n,)."""
+    bulk: NDArray[np.bool_] = np.abs(y) <= GROSS
+    w = np.ones_like(y) if weight is None else weight
+    rare = w @ ~bulk <= max(GROSS_SHARE * w.sum(), 1.0)
+    return bulk if rare else np.ones(len(y), dtype=bool)
 
 
 def target_kernels(

@@ -204,7 +204,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
             pairs = [(-1, b) for b in range(k)]
             masks = [np.ones(len(rows.y), dtype=bool)] * k
         return [
-            (_subset(rows, mask, np.where(rows.y[mask] == b, 1.0, -1.0), self._is_precomputed()), (a, b))
+            (rows.subset(mask, np.where(rows.y[mask] == b, 1.0, -1.0), precomputed=self._is_precomputed()), (a, b))
             for mask, (a, b) in zip(masks, pairs)
         ]
 
@@ -400,13 +400,6 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         """Any registered criterion at the learnt hyperparameters, in its own units (summed over pairs)."""
         check_is_fitted(self)
         return self._criterion_value(self._models, name)
-
-
-def _subset(rows: Rows, mask: np.ndarray, y: Array, precomputed: bool) -> Rows:
-    part = rows.subset(mask, y)
-    if not precomputed:
-        return part
-    return Rows(part.X[:, np.flatnonzero(mask)], part.y, part.weight, part.first, part.group)
 
 
 def _loo_log_odds(model: LatentModel) -> Array:

@@ -14,7 +14,7 @@ from softmargin.criteria import Problem, leave_one_out
 from softmargin.estimators._base import LatentEstimator, check_choice, check_number, relevance
 from softmargin.estimators._rows import Rows, merge_rows
 from softmargin.estimators._tuning import fit_latent
-from softmargin.estimators._units import TargetUnits, target_kernels, target_noise, target_units
+from softmargin.estimators._units import TargetUnits, in_bulk, target_kernels, target_noise, target_units
 from softmargin.inference import INFERENCES, REPRODUCTIONS, get_inference
 from softmargin.kernels import evaluate
 from softmargin.likelihoods import EpsilonInsensitive, NoiseMixture, sample_noise
@@ -165,11 +165,19 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         noise = target_noise(self.C, self.epsilon, units, learn=self.search is not None)
         # What separates the logarithms of the hyperparameters of y from those of the scaled target.
         shift = np.concatenate([given.theta - scaled.theta, units.shifts(noise.names)])
-        previous = getattr(self, "_z", np.empty(0)) - shift if self._has_previous(len(shift)) else None
+        previous = self._previous(len(shift))
         tuning = self._tuning(HyperPrior.for_regression())
-        self._model = fit_latent(rows, scaled, noise, spread, tuning, previous)
+        bulk = in_bulk(rows.y, rows.weight)
+        if np.all(bulk) or tuning.search is None:
+            self._model = fit_latent(rows, scaled, noise, spread, tuning, previous)
+        else:
+            # One gross error would set the noise level for all: such rows join after the search, where their pull is
+            # bounded by C.
+            part = rows.subset(bulk, rows.y[bulk], precomputed=self._is_precomputed())
+            learnt = fit_latent(part, scaled, noise, spread, tuning, previous)
+            final = fit_latent(rows, scaled, noise, spread, replace(tuning, search=None), learnt.z)
+            self._model = replace(final, path=learnt.path, objective=learnt.objective)
         self._smooth = self._model.without_nugget()
-        self._z: Array = self._model.z + shift
         assert isinstance(self._model.likelihood, EpsilonInsensitive)
         self._density = self._model.likelihood
         self._set_fitted(X, rows, units, given, spread, shift)
@@ -192,13 +200,16 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
                 "diagonal of the training matrix instead"
             )
 
-    def _has_previous(self, n_z: int) -> bool:
-        return bool(self.warm_start) and hasattr(self, "_z") and len(self._z) == n_z
+    def _previous(self, n_z: int) -> Array | None:
+        """Where the last fit ended, relative to the spread of its target, if this one may start there."""
+        if not self.warm_start or not hasattr(self, "_model") or len(self._model.z) != n_z:
+            return None
+        return self._model.z
 
     def _set_fitted(self, X: Any, rows: Rows, units: TargetUnits, given: Kernel, spread: Array, shift: Array) -> None:
         model, scale = self._model, units.scale
         self.y_center_, self.y_scale_ = units.center, scale
-        self.kernel_ = given.clone_with_theta(self._z[: given.n_dims])
+        self.kernel_ = given.clone_with_theta((model.z + shift)[: given.n_dims])
         self.likelihood_ = EpsilonInsensitive(self._density.C / scale, self._density.epsilon * scale)
         self.C_, self.epsilon_ = self.likelihood_.C, self.likelihood_.epsilon
         self.noise_std_ = float(scale * np.sqrt(self._density.noise_variance + model.nugget(rows.X[:1])[0]))
