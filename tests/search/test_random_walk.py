@@ -27,13 +27,14 @@ def test_finds_the_maximum():
     assert np.allclose(result.point, [1, -1], atol=0.05)
 
 
-def test_never_leaves_the_bounds():
+@pytest.mark.parametrize("seed", range(10))
+def test_never_leaves_the_bounds(seed):
     hill = Hill(maximum=(9.0, 0.0))
-    result = RandomWalk(max_iter=100).maximise(hill, np.zeros(2), BOUNDS, np.random.RandomState(0))
+    result = RandomWalk(max_iter=100).maximise(hill, np.zeros(2), BOUNDS, np.random.RandomState(seed))
     points = np.array(hill.points)
     assert points.min() >= -3
     assert points.max() <= 3
-    assert result.point[0] > 2.9
+    assert result.point[0] > 2.8
 
 
 def test_is_greedy_and_moves_one_coordinate_at_a_time():
@@ -56,7 +57,7 @@ def test_the_same_seed_repeats_the_walk():
 
 
 def test_half_of_the_steps_on_a_slope_are_kept():
-    """On a straight slope every step size keeps an acceptance of one half, so it neither explodes nor dies."""
+    """On a straight slope half of the steps are kept, and the step size does not die out."""
 
     class Slope(Hill):
         def __call__(self, z):
@@ -64,10 +65,11 @@ def test_half_of_the_steps_on_a_slope_are_kept():
             return Evaluation(z, float(z.sum()), None, 0.0, None)
 
     slope = Slope()
-    wide = np.tile([-1e6, 1e6], (2, 1))
+    wide = np.tile([-np.inf, np.inf], (2, 1))
     RandomWalk(max_iter=500, tol=0.0).maximise(slope, np.zeros(2), wide, np.random.RandomState(0))
     total = np.sum(slope.points, axis=1)
     kept = np.mean(total[1:] > np.maximum.accumulate(total)[:-1])
+    assert len(total) == 1001
     # 1000 fair coin flips: three standard errors are 0.047.
     assert abs(kept - 0.5) < 0.05
 

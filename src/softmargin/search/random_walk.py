@@ -1,8 +1,9 @@
 """The greedy random walk of Gold & Sollich 2003, section 4.1: zero-temperature Monte Carlo, for any criterion.
 
 One hyperparameter at a time takes a Gaussian step, kept if and only if the criterion improves. Kernel parameters step
-in their logarithm, C on its own scale. Each has its own step size, which grows when a step is kept and shrinks by the
-same factor when it is not, so that half of them are kept. The walk ends when all steps or the gain have become tiny.
+in their logarithm, C on its own scale. Each has its own step size, which grows when a step is kept and shrinks
+less when it is not, so that a third to a half of them is kept. The walk ends when all steps or the gain have
+become tiny.
 """
 
 from collections.abc import Callable
@@ -16,6 +17,10 @@ from softmargin.search.lbfgs import SearchResult
 from softmargin.search.objective import Evaluation, Subspace
 from softmargin.search.watch import StopSearch
 
+SHRINK = 0.5
+"""Power of the rate by which a rejected step shrinks. On a slope half of the steps are kept whatever their size: with
+equal factors the size would drift at random, and sooner or later to zero; so it grows until it feels the curvature."""
+
 
 @dataclass(frozen=True)
 class RandomWalk:
@@ -26,15 +31,16 @@ class RandomWalk:
     max_iter : int
         Sweeps over all hyperparameters.
     tol : float
-        Stop when the objective has gained less than this over the last `patience` sweeps.
+        Stop when the last kept steps, `patience` for each hyperparameter, have gained less than this together.
     step : float
         First standard deviation of every step.
     min_step : float
         Stop when every step size has fallen below this.
     rate : float
-        Factor by which a step size grows or shrinks.
+        Factor by which a step size grows when its step is kept.
     patience : int
-        Sweeps over which the gain is measured.
+        Kept steps per hyperparameter over which the gain is measured. Rejected steps do not count: they show that
+        a step size is too large, which is repaired, not that there is nothing to gain.
     linear : tuple of str
         Names of the hyperparameters that step on their own scale instead of their logarithm's.
     """
@@ -44,7 +50,7 @@ class RandomWalk:
     step: float = 0.5
     min_step: float = 1e-2
     rate: float = 1.5
-    patience: int = 8
+    patience: int = 3
     linear: tuple[str, ...] = ("C",)
 
     name: ClassVar[str] = "random_walk"
@@ -62,9 +68,9 @@ class RandomWalk:
         point = np.clip(start, bounds[:, 0], bounds[:, 1])
         linear = self._linear(objective, len(point))
         best, sweep = objective(point), 0
-        steps, gains = np.full(len(point), self.step), [best.value]
+        steps, kept = np.full(len(point), self.step), [best.value]
         try:
-            while sweep < self.max_iter and not self._is_over(steps, gains):
+            while sweep < self.max_iter and not self._is_over(steps, kept):
                 sweep += 1
                 for j in rng.permutation(len(point)):
                     proposal = _propose(point, j, steps[j] * rng.standard_normal(), linear=bool(linear[j]))
@@ -74,15 +80,16 @@ class RandomWalk:
                     if evaluation is not None and evaluation.value > best.value:
                         point, best = proposal, evaluation
                         steps[j] *= self.rate
+                        kept.append(best.value)
                     else:
-                        steps[j] /= self.rate
-                gains.append(best.value)
+                        steps[j] /= self.rate**SHRINK
         except StopSearch:
             return SearchResult(point, best, sweep, False)
-        return SearchResult(point, best, sweep, self._is_over(steps, gains))
+        return SearchResult(point, best, sweep, self._is_over(steps, kept))
 
-    def _is_over(self, steps: Array, gains: list[float]) -> bool:
-        still = len(gains) > self.patience and gains[-1] - gains[-1 - self.patience] < self.tol
+    def _is_over(self, steps: Array, kept: list[float]) -> bool:
+        window = self.patience * len(steps)
+        still = len(kept) > window and kept[-1] - kept[-1 - window] < self.tol
         return bool(still or np.all(steps < self.min_step))
 
     def _linear(self, objective: Callable[[Array], Evaluation], n: int) -> Array:
