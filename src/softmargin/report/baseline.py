@@ -19,25 +19,30 @@ COSTS = (0.3, 1.0, 3.0, 10.0, 100.0)
 
 def fit_classifier(table: Table, train: np.ndarray, seed: int) -> Any:
     """Choose C and gamma by 5-fold cross-validation, then calibrate with a sigmoid on the folds."""
-    X, y = table.X.iloc[train], table.y.iloc[train]
-    folds = StratifiedKFold(min(FOLDS, int(y.value_counts().min())), shuffle=True, random_state=seed)
+    columns, X, y = _prepared(table, train)
+    folds = StratifiedKFold(min(FOLDS, int(np.unique(y, return_counts=True)[1].min())), shuffle=True, random_state=seed)
     scaled = Pipeline([("scale", StandardScaler()), ("svc", SVC())])
-    search = GridSearchCV(make_pipeline(table, scaled), _grid("model__svc", X.shape[1]), cv=folds)
-    best = search.fit(X, y).best_estimator_
-    return CalibratedClassifierCV(best, method="sigmoid", cv=folds, ensemble=False).fit(X, y)
+    best = GridSearchCV(scaled, _grid("svc", X.shape[1]), cv=folds).fit(X, y).best_estimator_
+    calibrated = CalibratedClassifierCV(best, method="sigmoid", cv=folds, ensemble=False).fit(X, y)
+    return Pipeline([("columns", columns), ("model", calibrated)])
 
 
 def fit_regressor(table: Table, train: np.ndarray, seed: int) -> tuple[Any, float]:
     """Choose C, gamma and epsilon by 5-fold cross-validation; the spread of the left-out residuals is the error bar."""
-    X, y = table.X.iloc[train], table.y.iloc[train].to_numpy()
+    columns, X, y = _prepared(table, train)
     folds = KFold(min(FOLDS, len(y)), shuffle=True, random_state=seed)
     scaled = Pipeline([("scale", StandardScaler()), ("svr", SVR())])
     target = TransformedTargetRegressor(scaled, transformer=StandardScaler())
-    grid = {**_grid("model__regressor__svr", X.shape[1]), "model__regressor__svr__epsilon": (0.03, 0.1, 0.3)}
-    search = GridSearchCV(make_pipeline(table, target), grid, cv=folds, scoring="neg_mean_squared_error")
-    best = search.fit(X, y).best_estimator_
+    grid = {**_grid("regressor__svr", X.shape[1]), "regressor__svr__epsilon": (0.03, 0.1, 0.3)}
+    best = GridSearchCV(target, grid, cv=folds, scoring="neg_mean_squared_error").fit(X, y).best_estimator_
     residuals = y - cross_val_predict(best, X, y, cv=folds)
-    return best, float(max(np.std(residuals), 1e-12))
+    return Pipeline([("columns", columns), ("model", best)]), float(max(np.std(residuals), 1e-12))
+
+
+def _prepared(table: Table, train: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
+    """The fitted preprocessing, once for all folds (the medians of a fold hardly differ), its output and the target."""
+    columns = make_pipeline(table, "passthrough")
+    return columns, columns.fit_transform(table.X.iloc[train]), table.y.iloc[train].to_numpy()
 
 
 def _grid(prefix: str, n_columns: int) -> dict[str, Any]:
