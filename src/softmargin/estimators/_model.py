@@ -82,9 +82,7 @@ class LatentModel:
         link = self.likelihood.normalised()
         for block, K_star, k_diag in self.blocks(X):
             if probability == "average" and self.posterior.site_precision is not None:
-                one = np.ones(len(K_star))
-                up, down = (self.posterior.log_predictive(self.likelihood, y, K_star, k_diag()) for y in (one, -one))
-                out[block] = up - down
+                out[block] = self.posterior.log_odds(self.likelihood, K_star, k_diag())
             else:
                 chosen = self.svm if probability == "map" else self.posterior
                 f = chosen.latent_mean(K_star)

@@ -80,6 +80,16 @@ class Posterior:
         scaled = np.sqrt(self.site_precision)[:, None] * K_star.T
         return solve_triangular(self.factor, scaled, lower=True, check_finite=False, overwrite_b=True)
 
+    def log_odds(self, likelihood: Likelihood, K_star: Array, k_diag: Array) -> Array:
+        """ln P(+1 | x)/P(-1 | x) of a classifier at new rows, averaged over the posterior, shape (n_new,)."""
+        one = np.ones(len(K_star))
+        if type(self).log_predictive is not Posterior.log_predictive or self.site_precision is None:
+            up, down = (self.log_predictive(likelihood, y, K_star, k_diag) for y in (one, -one))
+            return up - down
+        # The variance costs n^2 per row: once is enough.
+        mean, variance, link = self.latent_mean(K_star), self.latent_variance(K_star, k_diag), likelihood.normalised()
+        return link.tilted_moments(one, mean, variance).log_z - link.tilted_moments(-one, mean, variance).log_z
+
     def log_predictive(self, likelihood: Likelihood, y: Array, K_star: Array, k_diag: Array) -> Array:
         """ln of the probability (density) of y at new rows, averaged over the posterior (Sollich 2002, eq. 33)."""
         mean = self.latent_mean(K_star)
