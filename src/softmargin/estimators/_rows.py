@@ -27,6 +27,8 @@ class Rows:
     """Index of a representative original row for each merged row, shape (n,)."""
     group: np.ndarray = field(repr=False)
     """Merged row of each original row, -1 where the weight is zero; shape (n_original,)."""
+    share: Array = field(repr=False)
+    """Each original row's part of its merged row's weight, shape (n_original,)."""
 
     def subset(self, mask: np.ndarray, y: Array, *, precomputed: bool = False) -> "Rows":
         """Keep the merged rows where `mask` is true (and the columns of a Gram matrix), with new targets y."""
@@ -35,7 +37,7 @@ class Rows:
         position[keep] = np.arange(len(keep))
         weight = None if self.weight is None else self.weight[keep]
         X = self.X[keep][:, keep] if precomputed else self.X[keep]
-        return Rows(X, y, weight, self.first[keep], position[self.group])
+        return Rows(X, y, weight, self.first[keep], position[self.group], self.share)
 
 
 def merge_rows(X: Any, y: Array, weight: Array | None, *, precomputed: bool = False) -> Rows:
@@ -60,15 +62,17 @@ def merge_rows(X: Any, y: Array, weight: Array | None, *, precomputed: bool = Fa
     if precomputed:
         merged = merged[:, first]
     unit = bool(np.all(merged_weight == 1))
-    return Rows(merged, y[first], None if unit else merged_weight, first, full_group)
+    share = np.where(full_group >= 0, total / merged_weight[full_group], 0.0)
+    return Rows(merged, y[first], None if unit else merged_weight, first, full_group, share)
 
 
 def _unique(X: Any, y: Array) -> tuple[np.ndarray, np.ndarray]:
     """First index and inverse of the distinct rows of (X, y), sorted by value."""
     if issparse(X):
         X = X.sorted_indices()
+        X.eliminate_zeros()
         keys = [
-            (float(y[i]), *X.indices[a:b].tolist(), *X.data[a:b].tolist())
+            (tuple(X.indices[a:b].tolist()), tuple(X.data[a:b].tolist()), float(y[i]))
             for i, (a, b) in enumerate(zip(X.indptr[:-1], X.indptr[1:]))
         ]
         index = {key: k for k, key in enumerate(sorted(set(keys)))}
@@ -93,7 +97,12 @@ def spread_of(X: Any, weight: Array | None) -> Array:
     w = w / w.sum()
     if issparse(X):
         mean = np.asarray(X.T @ w).ravel()
-        variance = np.asarray(X.multiply(X).T @ w).ravel() - mean**2
+        # sum w (x - mean)^2 over the stored entries, and mean^2 for the zeros: the plain difference would cancel.
+        stored = X.tocsr(copy=True)
+        row_weight = np.repeat(w, np.diff(stored.indptr))
+        squares = row_weight * (stored.data - mean[stored.indices]) ** 2
+        variance = np.bincount(stored.indices, weights=squares, minlength=X.shape[1])
+        variance += mean**2 * (1 - np.bincount(stored.indices, weights=row_weight, minlength=X.shape[1]))
         constant = np.asarray(X.max(axis=0).todense() == X.min(axis=0).todense()).ravel()
     else:
         mean = w @ X
