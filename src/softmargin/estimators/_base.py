@@ -1,6 +1,7 @@
 """What both estimators share: the meaning of their parameters."""
 
 import logging
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
 
@@ -13,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from softmargin._linalg import Array
 from softmargin.criteria import CRITERIA, Problem, get_criterion
+from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._rows import Rows, spread_of
 from softmargin.estimators._tuning import Tuning
@@ -46,7 +48,13 @@ def check_number(
         raise ValueError(f"{name}={value!r} must be {what} {'>' if strict else '>='} {low:g}{hint}")
 
 
-class LatentEstimator(BaseEstimator):
+def check_fraction(name: str, value: Any) -> None:
+    """Raise a ValueError unless value is None or a number strictly between 0 and 1."""
+    if value is not None and not (isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < 1):
+        raise ValueError(f"{name}={value!r} must be a number between 0 and 1, or None")
+
+
+class LatentEstimator(CallbackSupportMixin, BaseEstimator):
     """Parameters, validation and fitted names common to BayesianSVC and BayesianSVR."""
 
     def _check_parameters(self) -> None:
@@ -93,7 +101,13 @@ class LatentEstimator(BaseEstimator):
             return np.empty(0)
         return spread_of(X, weight)
 
-    def _tuning(self, hyperprior: HyperPrior) -> Tuning:
+    def _tuning(
+        self,
+        hyperprior: HyperPrior,
+        tasks: FitTasks | None = None,
+        attributes: Callable[[LatentModel], dict[str, Any]] | None = None,
+    ) -> Tuning:
+        """Collect the settings; `attributes` makes fitted attributes for the callbacks of `tasks` from a model."""
         chosen = hyperprior if self.hyperprior == "auto" else self.hyperprior
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         inference = get_inference(self.inference)()
@@ -107,20 +121,30 @@ class LatentEstimator(BaseEstimator):
             self.tol,
             self.n_jobs,
             seed,
-            self._log if self.verbose else None,
+            getattr(self, "validation_fraction", None),
+            self._told(tasks, attributes),
         )
 
-    def _log(self, evaluation: Evaluation) -> None:
-        logger.info("objective %.4f, criterion %.4f", evaluation.value, evaluation.criterion)
+    def _told(
+        self, tasks: FitTasks | None, attributes: Callable[[LatentModel], dict[str, Any]] | None
+    ) -> Callable[[Evaluation, Callable[[], LatentModel]], None]:
+        verbose = self.verbose
+
+        def told(evaluation: Evaluation, model: Callable[[], LatentModel]) -> None:
+            if verbose:
+                logger.info("objective %.4f, criterion %.4f", evaluation.value, evaluation.criterion)
+            if tasks is not None:
+                tasks.evaluated(None if attributes is None else lambda: attributes(model()))
+
+        return told
 
     def _coefficients(self, models: list[LatentModel], rows: Rows, n: int) -> Array:
-        """The SVMs' coefficients of the n original rows, shape (n_models, n): copies share their merged row's."""
-        copies = np.bincount(rows.group[rows.group >= 0], minlength=len(rows.y))
+        """The SVMs' coefficients of the n original rows, shape (n_models, n): copies share by weight."""
         coefficients = np.zeros((len(models), n))
         for k, model in enumerate(models):
             group = model.rows.group[:n]
             inside = group >= 0
-            coefficients[k, inside] = model.svm.beta[group[inside]] / copies[rows.group[inside]]
+            coefficients[k, inside] = model.svm.beta[group[inside]] * rows.share[inside]
         return coefficients
 
     def _criterion_value(self, models: list[LatentModel], name: str) -> float:

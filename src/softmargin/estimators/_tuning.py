@@ -8,10 +8,10 @@ the evidence gets wrong on real data. For regression the likelihood is normalise
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.gaussian_process.kernels import Kernel
 from threadpoolctl import threadpool_limits
 
@@ -19,9 +19,10 @@ from softmargin._linalg import Array
 from softmargin.criteria import get_criterion
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._rows import Rows
+from softmargin.estimators._validation import Watch, hold_out
 from softmargin.inference import EP, Inference, get_inference
 from softmargin.inference.map import MAP
-from softmargin.kernels import evaluate
+from softmargin.kernels import PrecomputedKernel, evaluate
 from softmargin.search import (
     Coordinates,
     Evaluation,
@@ -56,7 +57,9 @@ class Tuning:
     tol: float
     n_jobs: int | None
     seed: int
-    callback: Callable[[Evaluation], None] | None = None
+    validation_fraction: float | None = None
+    callback: Callable[[Evaluation, Callable[[], LatentModel]], None] | None = None
+    """Told of every evaluation, with a function that makes the model as if the search had ended there."""
 
 
 @dataclass(frozen=True)
@@ -67,28 +70,34 @@ class Stage:
     directions: Array | None = None
 
 
+class End(NamedTuple):
+    """Where the climb from one start ended."""
+
+    evaluation: Evaluation
+    score: float
+    """The objective, or the negative held-out log loss."""
+    path: list[dict[str, Any]]
+
+
 def fit_latent(
     rows: Rows, kernel: Kernel, noise: NoiseCoordinates, spread: Array, tuning: Tuning, start: Array | None = None
 ) -> LatentModel:
     """Learn the hyperparameters of one latent function and infer its posterior."""
     coordinates = Coordinates(kernel, noise, n_features=len(spread))
     path: list[dict[str, Any]] = []
-    z, value, last = coordinates.start if start is None else start, float("nan"), None
+    usable = start is not None and len(start) == len(coordinates.start)
+    z, value, last = start if usable and start is not None else coordinates.start, float("nan"), None
     if tuning.search is not None and len(z):
         z, value, last = _search(rows, coordinates, spread, tuning, z, path)
     model = coordinates.model(z)
-    posterior = None if last is None else last.posterior
     K = evaluate(model.kernel, rows.X).K
-    if posterior is None or posterior.method != tuning.inference.name or _link_was_used(tuning):
-        posterior = tuning.inference.infer(K, rows.y, model.likelihood, rows.weight)
+    # The search runs with fewer digits, without held-out rows, or on another likelihood: this is the last word.
+    first = last if last is not None and last.posterior.beta.shape == rows.y.shape else None
+    posterior = tuning.inference.infer(K, rows.y, model.likelihood, rows.weight, first and first.posterior)
     svm = posterior if posterior.method == "map" else MAP().infer(K, rows.y, model.likelihood, rows.weight)
     # The gradient has done its work: n^2 numbers less to keep.
     posterior, svm = replace(posterior, d_gram=None), replace(svm, d_gram=None)
     return LatentModel(rows, model.kernel, model.likelihood, posterior, svm, path, value, z)
-
-
-def _link_was_used(tuning: Tuning) -> bool:
-    return tuning.criterion == "link_evidence"
 
 
 def stages(criterion: str, coordinates: Coordinates, spread: Array, is_classifier: bool) -> list[Stage]:
@@ -115,29 +124,44 @@ def _search(
     rows: Rows, coordinates: Coordinates, spread: Array, tuning: Tuning, start: Array, path: list[dict[str, Any]]
 ) -> tuple[Array, float, Evaluation]:
     """Run the stages from every start and return the best end."""
+    held_out = None
+    if tuning.validation_fraction is not None:
+        held_out = hold_out(
+            rows,
+            tuning.validation_fraction,
+            tuning.seed,
+            stratify=_is_classifier(coordinates.noise),
+            precomputed=isinstance(coordinates.kernel, PrecomputedKernel),
+        )
+        rows = held_out.train
     log_prior = None if tuning.hyperprior is None else tuning.hyperprior.bind(coordinates, spread)
     rng = np.random.RandomState(tuning.seed)
     starts = [start, *(_random_start(coordinates, start, rng) for _ in range(tuning.n_restarts))]
+    if len(starts) > 1 and effective_n_jobs(tuning.n_jobs) > 1:
+        # Callbacks live in this process.
+        tuning = replace(tuning, callback=None)
 
-    def climb(z: Array, seed: int) -> tuple[SearchResult, list[dict[str, Any]]]:
+    def climb(z: Array, seed: int) -> End:
         own: list[dict[str, Any]] = []
-        result = None
+        watch = None if held_out is None else Watch(held_out)
+        best = None
         for stage in stages(tuning.criterion, coordinates, spread, _is_classifier(noise=coordinates.noise)):
-            objective = _objective(rows, coordinates, stage.criterion, tuning, log_prior, own)
-            result = _climb_stage(objective, stage, z, coordinates, rows, spread, tuning, seed)
-            z = result.best.z
-        assert result is not None
-        return result, own
+            objective = _objective(rows, coordinates, stage.criterion, tuning, log_prior, own, watch)
+            best = _climb_stage(objective, stage, z, coordinates, rows, spread, tuning, seed).best
+            best = best if watch is None or watch.best is None else watch.best
+            z = best.z
+        assert best is not None
+        return End(best, best.value if watch is None else -watch.log_loss, own)
 
     if len(starts) == 1:
         ends = [climb(start, tuning.seed)]
     else:
         with threadpool_limits(1):
             ends = Parallel(n_jobs=tuning.n_jobs)(delayed(climb)(z, tuning.seed + k) for k, z in enumerate(starts))
-    for k, (_, own) in enumerate(ends):
-        path.extend({"start": k, **row} for row in own)
-    best = max((end for end, _ in ends), key=lambda end: end.best.value)
-    return best.best.z, best.best.value, best.best
+    for k, end in enumerate(ends):
+        path.extend({"start": k, **row} for row in end.path)
+    best = max(ends, key=lambda end: end.score).evaluation
+    return best.z, best.value, best
 
 
 def _climb_stage(
@@ -193,6 +217,7 @@ def _objective(
     tuning: Tuning,
     log_prior: Any,
     path: list[dict[str, Any]],
+    watch: Watch | None,
 ) -> Objective:
     chosen = get_criterion(criterion)()
     name = chosen.inference or tuning.inference.name
@@ -200,9 +225,24 @@ def _objective(
     inference = tuning.inference if name != "ep" else EP(tol=1e-6 if criterion == "loo" else 1e-5)
     if name not in ("ep", tuning.inference.name):
         inference = get_inference(name)()
-    return Objective(
-        rows.X, rows.y, rows.weight, coordinates, chosen, inference, log_prior, criterion, path, tuning.callback
-    )
+
+    def told(evaluation: Evaluation) -> None:
+        model = coordinates.model(evaluation.z)
+        if watch is not None:
+            path[-1]["validation_log_loss"] = watch(evaluation, model)
+        if tuning.callback is not None:
+            posterior = evaluation.posterior
+            tuning.callback(
+                evaluation,
+                lambda: LatentModel(
+                    rows, model.kernel, model.likelihood, posterior, posterior, path, evaluation.value, evaluation.z
+                ),
+            )
+        if watch is not None:
+            watch.check()
+
+    callback = None if watch is None and tuning.callback is None else told
+    return Objective(rows.X, rows.y, rows.weight, coordinates, chosen, inference, log_prior, criterion, path, callback)
 
 
 def _is_classifier(noise: NoiseCoordinates) -> bool:

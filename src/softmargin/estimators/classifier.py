@@ -4,7 +4,7 @@ from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from scipy.special import expit, log_expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
@@ -15,7 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
-from softmargin.estimators._base import LatentEstimator, check_choice, relevance
+from softmargin.estimators._base import LatentEstimator, check_choice, check_fraction, relevance
+from softmargin.estimators._callbacks import FitTasks, with_callbacks
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import couple, fit_temperature, pairwise_table, temper
 from softmargin.estimators._rows import Rows, merge_rows
@@ -56,6 +57,10 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         Weak priors on the logarithms of the hyperparameters, relative to each input's spread; None: the pure criterion.
     n_restarts : int, default=0
         Additional random starts.
+    validation_fraction : float or None, default=None
+        Hold this fraction of the rows (of each class) out of the search and end it where their log loss is lowest; the
+        posterior is then inferred from all rows. A remedy for a criterion that overfits, such as the evidence without
+        a hyperprior.
     multi_class : {"ovo", "ovr"}, default="ovo"
         One-vs-one with pairwise coupling, or one-vs-rest.
     class_weight : dict, "balanced" or None, default=None
@@ -114,6 +119,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         probability: Literal["average", "mean", "map"] = "average",
         hyperprior: Any = "auto",
         n_restarts: int = 0,
+        validation_fraction: float | None = None,
         multi_class: Literal["ovo", "ovr"] = "ovo",
         class_weight: Any = None,
         n_inducing: int | None = None,
@@ -133,6 +139,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         self.probability = probability
         self.hyperprior = hyperprior
         self.n_restarts = n_restarts
+        self.validation_fraction = validation_fraction
         self.multi_class = multi_class
         self.class_weight = class_weight
         self.n_inducing = n_inducing
@@ -143,6 +150,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BayesianSVC":
         """Learn the hyperparameters and infer the posterior.
 
@@ -162,6 +170,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         check_choice("loss", self.loss, ["hinge", "squared_hinge"])
         check_choice("probability", self.probability, ["average", "mean", "map"])
         check_choice("multi_class", self.multi_class, ["ovo", "ovr"])
+        check_fraction("validation_fraction", self.validation_fraction)
         X, y, weight = self._validate_training(X, y, sample_weight)
         check_classification_targets(y)
         classes, index = np.unique(y, return_inverse=True)
@@ -170,21 +179,34 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
                 f"BayesianSVC needs at least 2 classes in y, got 1 class: {classes[0]!r}. "
                 "Check that y has the labels and not one constant"
             )
-        if weight is not None and len(np.unique(index[weight > 0])) < len(classes):
-            raise ValueError("sample_weight removes every row of a class: give each class a row with positive weight")
-        if self.class_weight is not None:
-            each = compute_class_weight(self.class_weight, classes=classes, y=y)
-            weight = each[index] if weight is None else weight * each[index]
+        weight = self._weigh_classes(classes, index, y, weight)
+        tasks = FitTasks.begin(self, X, y, sample_weight)
         previous = [m.z for m in self._models] if self.warm_start and hasattr(self, "_models") else None
         self.classes_ = classes
         rows = merge_rows(X, index.astype(float), weight, precomputed=self._is_precomputed())
         spread = self._spread(rows.X, rows.weight)
         kernel = make_kernel(self.kernel, X.shape[1], None if self._is_precomputed() else spread)
-        self._fit_problems(rows, kernel, spread, previous)
+        self._fit_problems(rows, kernel, spread, previous, tasks)
         self._set_fitted(X, index, rows, spread)
+        tasks.end()
         return self
 
     # -- fitting -------------------------------------------------------------------------------------------------
+
+    def _weigh_classes(self, classes: np.ndarray, index: np.ndarray, y: Any, weight: Array | None) -> Array | None:
+        """Multiply the weights by those of the classes; every class must keep a row."""
+        if self.class_weight is not None:
+            if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+                counts = np.bincount(index, weights=weight)
+                each = counts.sum() / (len(classes) * np.maximum(counts, np.finfo(float).tiny))
+            else:
+                each = compute_class_weight(self.class_weight, classes=classes, y=y)
+            weight = each[index] if weight is None else weight * each[index]
+        if weight is not None and len(np.unique(index[weight > 0])) < len(classes):
+            raise ValueError(
+                "sample_weight or class_weight removes every row of a class: give each class a row with positive weight"
+            )
+        return weight
 
     def _noise(self) -> NoiseCoordinates:
         likelihood = get_likelihood(self.loss)
@@ -208,17 +230,24 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
             for mask, (a, b) in zip(masks, pairs)
         ]
 
-    def _fit_problems(self, rows: Rows, kernel: Any, spread: Array, previous: list[Array] | None) -> None:
+    def _fit_problems(
+        self, rows: Rows, kernel: Any, spread: Array, previous: list[Array] | None, tasks: FitTasks
+    ) -> None:
         problems = self._problems(rows)
         self._pairs = [pair for _, pair in problems]
         starts = previous if previous is not None and len(previous) == len(problems) else [None] * len(problems)
         noise = self._noise()
+        one = len(problems) == 1
+        # Callbacks live in this process.
+        here = tasks if one or effective_n_jobs(self.n_jobs) == 1 else None
 
         def fit(part: Rows, start: Array | None) -> LatentModel:
             prior = classifier_prior(part.y, part.weight)
-            return fit_latent(part, kernel, noise, spread, self._tuning(prior), start)
+            return fit_latent(
+                part, kernel, noise, spread, self._tuning(prior, here, _as_fitted if one else None), start
+            )
 
-        if len(problems) == 1:
+        if one:
             self._models = [fit(problems[0][0], starts[0])]
         else:
             with threadpool_limits(1):
@@ -226,6 +255,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
                     Parallel(n_jobs=self.n_jobs)(delayed(fit)(part, z) for (part, _), z in zip(problems, starts))
                 )
         self._beta = 1.0
+        self._loo_probability: Array | None = None
         if len(self.classes_) > 2:
             self._fit_temperature(rows)
 
@@ -244,6 +274,9 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         self._beta = fit_temperature(p, rows.y.astype(int), rows.weight)
 
     def _set_fitted(self, X: Any, index: np.ndarray, rows: Rows, spread: Array) -> None:
+        for optional in ("relevance_", "pair_relevance_", "loo_log_loss_", "loo_error_"):
+            # Not every kernel and inference gives them: forget those of an earlier fit.
+            self.__dict__.pop(optional, None)
         models = self._models
         one = len(models) == 1
         self.kernel_ = models[0].kernel if one else [m.kernel for m in models]
@@ -270,7 +303,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         if len(self._models) == 1:
             margin = self._models[0].rows.y * _loo_log_odds(self._models[0])
             log_p, right = log_expit(margin), margin > 0
-        elif hasattr(self, "_loo_probability"):
+        elif self._loo_probability is not None:
             table = temper(self._loo_probability, self._beta)
             truth = rows.y.astype(int)
             log_p, right = table[np.arange(len(truth)), truth], table.argmax(axis=1) == truth
@@ -400,6 +433,11 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         """Any registered criterion at the learnt hyperparameters, in its own units (summed over pairs)."""
         check_is_fitted(self)
         return self._criterion_value(self._models, name)
+
+
+def _as_fitted(model: LatentModel) -> dict[str, Any]:
+    """The attributes with which a two-class estimator predicts from a model."""
+    return {"_models": [model], "_pairs": [(0, 1)], "_beta": 1.0}
 
 
 def _loo_log_odds(model: LatentModel) -> Array:
