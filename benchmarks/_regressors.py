@@ -22,7 +22,7 @@ LEVELS = (0.5, 0.8, 0.95)
 GRID = {
     "regressor__svr__C": 2.0 ** np.arange(-2, 9, 2),
     "regressor__svr__gamma": 2.0 ** np.arange(-8, 3, 2),
-    "regressor__svr__epsilon": [0.01, 0.05, 0.1, 0.2, 0.5],
+    "regressor__svr__epsilon": [0.02, 0.1, 0.3],
 }
 
 

@@ -90,6 +90,7 @@ def test_evidence_gradient_in_the_search_coordinates(sinc):
     assert_allclose(gradient, numeric, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_ep_against_long_monte_carlo():
     """The paper's sinc example. 64 x 1200 nearly independent draws: means are good to 0.004 sd, variances to 0.6 %."""
     X, y = make_sinc(40, spaced=True, random_state=0)
