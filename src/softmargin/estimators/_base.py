@@ -64,6 +64,12 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
         check_choice("inference", self.inference, self._inferences())
         check_choice("criterion", self.criterion, ["auto", *sorted(CRITERIA)])
         check_choice("search", self.search, [None, *sorted(SEARCHES)])
+        smooth = self.criterion == "auto" or getattr(CRITERIA[self.criterion], "smooth", False)
+        if not smooth and getattr(SEARCHES.get(self.search), "needs_gradient", False):
+            raise ValueError(
+                f"search={self.search!r} needs a gradient, which criterion={self.criterion!r} does not have; "
+                "use search='random_walk' with it"
+            )
         check_number("n_restarts", self.n_restarts, low=0, strict=False, integer=True)
         check_number("max_iter", self.max_iter, low=1, strict=False, integer=True)
         check_number("tol", self.tol, low=0, strict=True)

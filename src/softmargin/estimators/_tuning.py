@@ -22,7 +22,7 @@ from softmargin.estimators._rows import Rows
 from softmargin.estimators._validation import Watch, hold_out
 from softmargin.inference import EP, Inference, get_inference
 from softmargin.inference.map import MAP
-from softmargin.kernels import PrecomputedKernel, evaluate
+from softmargin.kernels import PrecomputedKernel, contract_diag, evaluate
 from softmargin.search import (
     Coordinates,
     Evaluation,
@@ -134,7 +134,9 @@ def _search(
             precomputed=isinstance(coordinates.kernel, PrecomputedKernel),
         )
         rows = held_out.train
-    log_prior = None if tuning.hyperprior is None else tuning.hyperprior.bind(coordinates, spread)
+    log_prior = None
+    if tuning.hyperprior is not None:
+        log_prior = tuning.hyperprior.bind(coordinates, spread, _amplitude_units(coordinates, rows.X))
     rng = np.random.RandomState(tuning.seed)
     starts = [start, *(_random_start(coordinates, start, rng) for _ in range(tuning.n_restarts))]
     if len(starts) > 1 and effective_n_jobs(tuning.n_jobs) > 1:
@@ -162,6 +164,16 @@ def _search(
         path.extend({"start": k, **row} for row in end.path)
     best = max(ends, key=lambda end: end.score).evaluation
     return best.z, best.value, best
+
+
+def _amplitude_units(coordinates: Coordinates, X: Any) -> Array:
+    """ln of amplitude over the mean variance that it gives to f: 0 for a stationary kernel; shape (n_theta,)."""
+    n = X.shape[0]
+    # d mean k(x, x)/d ln k0 is the mean variance of the term that k0 multiplies.
+    given = contract_diag(coordinates.kernel, X, np.full(n, 1 / n))
+    with np.errstate(divide="ignore"):
+        unit = coordinates.kernel.theta - np.log(np.maximum(given, 0))
+    return np.where(np.isfinite(unit), unit, 0.0)
 
 
 def _climb_stage(

@@ -52,7 +52,7 @@ class HyperPrior:
         """The default for regression, where the likelihood is normalised and the evidence can be trusted more."""
         return cls(C=None, amplitude=(1.0, 2.0), offset=(-1.5, 1.5), length_scale=(0.5, 1.5), shrinkage=(1.0, 4.0))
 
-    def bind(self, coordinates: Coordinates, spread: Array) -> LogDensity:
+    def bind(self, coordinates: Coordinates, spread: Array, log_unit: Array | None = None) -> LogDensity:
         """Return z -> (log density up to a constant, gradient) for these coordinates.
 
         Parameters
@@ -60,6 +60,9 @@ class HyperPrior:
         coordinates : Coordinates
         spread : ndarray of shape (n_features,)
             Standard deviation of each input; inputs that do not vary (0) get no prior.
+        log_unit : ndarray of shape (n_theta,), optional
+            ln of the unit of each amplitude: an amplitude's prior is on the variance it gives to f, which for
+            a DotProduct is its value times the size of the inputs.
         """
         names = [r.kind for r in coordinates.roles] + list(coordinates.noise.names)
         means, sds = np.zeros(len(names)), np.full(len(names), np.inf)
@@ -67,6 +70,8 @@ class HyperPrior:
             entry = getattr(self, name, None) if name not in ("length_scale", "shrinkage") else None
             if entry is not None:
                 means[i], sds[i] = entry
+                if log_unit is not None and name == "amplitude":
+                    means[i] += log_unit[i]
         group = _length_scales(coordinates, spread, self.length_scale, self.shrinkage)
 
         def log_density(z: Array) -> tuple[float, Array]:
