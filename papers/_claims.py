@@ -1,30 +1,98 @@
-"""A paper's claims beside what we measure, as a Markdown table."""
+"""A claim of a paper beside our measurement, and the summary of all of them."""
 
+import platform
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
-OUT = Path(__file__).parent / "out"
+VERDICTS = ("yes", "partly", "no", "not run")
+INTRODUCTION = """# What the papers claim, and what we measure
+
+Written by `python -m papers`, never by hand; `python -m papers NAME` renews one section. Pictures go to `papers/out/`.
+Claims are put in our own words. "Paper" is the paper's number, or what its text says where it gives none;
+"agrees" is "yes", "partly", "no" or "not run". By default trials are few; `--full` uses the papers' counts.
+"""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One row: what the paper says, its number, ours, whether they agree, and why (not)."""
+    """One claim.
 
-    where: str
+    Parameters
+    ----------
+    item : str
+        "Figure 3", "Table 2", "Section 5.3".
+    claim : str
+        What is claimed, in our words.
+    theirs, ours : str
+        The paper's number and ours.
+    agrees : {"yes", "partly", "no", "not run"} or bool
+    why : str
+        Settings that the paper leaves open, or the reason for a disagreement.
+    """
+
+    item: str
     claim: str
-    paper: str
+    theirs: str
     ours: str
-    agrees: bool
+    agrees: str | bool
     why: str = ""
 
+    def __post_init__(self) -> None:
+        if isinstance(self.agrees, bool):
+            object.__setattr__(self, "agrees", "yes" if self.agrees else "no")
+        if self.agrees not in VERDICTS:
+            raise ValueError(f"agrees={self.agrees!r} is not one of {VERDICTS}")
 
-def write_claims(name: str, title: str, claims: list[Claim]) -> str:
-    """Write papers/out/NAME.md and return its text."""
-    lines = [f"## {title}", "", "| where | claim | paper | ours | agrees | remark |", "|---|---|---|---|---|---|"]
-    for c in claims:
-        cells = [c.where, c.claim, c.paper, c.ours, "yes" if c.agrees else "no", c.why]
-        lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
-    text = "\n".join(lines) + "\n"
-    OUT.mkdir(exist_ok=True)
-    (OUT / f"{name}.md").write_text(text)
-    return text
+
+def verdict(*conditions: bool) -> str:
+    """ "yes" if all hold, "no" if none does, else "partly"."""
+    if all(conditions):
+        return "yes"
+    return "partly" if any(conditions) else "no"
+
+
+def section(title: str, claims: Iterable[Claim], seconds: float, *, full: bool) -> str:
+    """One paper's heading and table in Markdown."""
+    claims = list(claims)
+    counts = ", ".join(f"{sum(c.agrees == v for c in claims)} {v}" for v in VERDICTS)
+    mode = "the papers' counts (--full)" if full else "reduced counts"
+    head = f"## {title}\n\n{len(claims)} rows: {counts}. Run with {mode}; {seconds:.0f} CPU seconds; {machine()}.\n"
+    rows = [["", "claim", "paper", "ours", "agrees", "why"], ["---"] * 6]
+    rows += [[c.item, c.claim, c.theirs, c.ours, c.agrees, c.why] for c in claims]
+    return head + "\n" + "\n".join("| " + " | ".join(_cell(text) for text in row) + " |" for row in rows) + "\n"
+
+
+def machine() -> str:
+    """What the numbers depend on."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
+    return f"Python {platform.python_version()}, {packages}, {platform.machine()}"
+
+
+def update(path: Path, sections: dict[str, str], order: Sequence[str]) -> None:
+    """Write the summary; sections that were not run now are kept as they are.
+
+    Parameters
+    ----------
+    path : Path
+    sections : dict
+        Script name -> Markdown.
+    order : sequence of str
+        All script names.
+    """
+    old = _read(path.read_text()) if path.exists() else {}
+    both = {**old, **sections}
+    parts = [f"<!-- {name} -->\n{both[name].strip()}\n" for name in order if name in both]
+    path.write_text("\n".join([INTRODUCTION, *parts]))
+
+
+def _read(text: str) -> dict[str, str]:
+    """Script name -> Markdown of a summary."""
+    pieces = re.split(r"^<!-- (\w+) -->\n", text, flags=re.MULTILINE)[1:]
+    return dict(zip(pieces[::2], pieces[1::2]))
+
+
+def _cell(text: str) -> str:
+    return " ".join(str(text).split()).replace("|", "\\|")

@@ -1,0 +1,46 @@
+"""Run papers by name: ``python -m papers [NAME ...] [--full]``; without a name, all of them."""
+
+import argparse
+import time
+from importlib import import_module
+from pathlib import Path
+
+from threadpoolctl import threadpool_limits
+
+from papers._claims import section, update
+
+HERE = Path(__file__).parent
+NAMES = sorted(path.stem for path in HERE.glob("[a-z]*.py"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
+    parser.add_argument("--full", action="store_true", help="the papers' trial counts instead of a few")
+    parser.add_argument("--out", type=Path, default=HERE / "out", help="where pictures go")
+    parser.add_argument("--results", type=Path, default=HERE / "RESULTS.md", help="the summary to renew")
+    options = parser.parse_args()
+    unknown = sorted(set(options.names) - set(NAMES))
+    if unknown:
+        parser.error(f"unknown paper {', '.join(unknown)}; choose from {', '.join(NAMES)}")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    options.out.mkdir(parents=True, exist_ok=True)
+    for name in options.names or NAMES:
+        module = import_module(f"papers.{name}")
+        title = (module.__doc__ or name).strip().splitlines()[0]
+        print(f"{name}: {title}", flush=True)
+        start = time.process_time()
+        with threadpool_limits(1):
+            claims = module.run(options.out, full=options.full)
+        seconds = time.process_time() - start
+        # After every paper, so that an interrupted run keeps what it has.
+        update(options.results, {name: section(title, claims, seconds, full=options.full)}, NAMES)
+        for claim in claims:
+            print(f"  {claim.item}: {claim.agrees}: {claim.ours}", flush=True)
+    print(f"summary: {options.results}; pictures: {options.out}")
+
+
+if __name__ == "__main__":
+    main()
