@@ -81,9 +81,12 @@ class EvidenceSurfaceDisplay(Drawn):
             moved = theta.copy()
             moved[index] = np.log(a)
             K = gram(model.kernel.clone_with_theta(moved), model.rows.X)
+            start = None
             for j, c in enumerate(C * steps):
                 likelihood = chosen.likelihood(replace(model.likelihood, C=float(c)))  # type: ignore[type-var]
-                posterior = inference.infer(K, model.rows.y, likelihood, model.rows.weight)
+                # Neighbours on the grid have similar posteriors.
+                posterior = inference.infer(K, model.rows.y, likelihood, model.rows.weight, start)
+                start = posterior if posterior.method == inference.name and posterior.converged else None
                 value[i, j] = chosen(posterior, Problem(K, model.rows.y, likelihood, model.rows.weight)).value
         # A regressor works on a scaled target: y = center + scale t.
         scale, n = getattr(estimator, "y_scale_", 1.0), float(np.sum(_weight(model)))

@@ -1,5 +1,6 @@
 """Latent functions: what the prior expects and what the posterior knows."""
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,7 +67,10 @@ class LatentDisplay(Drawn):
         latent_model(estimator, pair)
         X = np.asarray(X, dtype=float)
         axes, points = slice_through(X, tuple(features), resolution)
-        mean, variance = estimator.latent_mean_and_variance(points)
+        with warnings.catch_warnings():
+            # The grid has the columns of X, without their names.
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            mean, variance = estimator.latent_mean_and_variance(points)
         if mean.ndim == 2:
             mean, variance = mean[:, pair], variance[:, pair]
         shape = (resolution,) * len(features)

@@ -149,7 +149,7 @@ def _surface(experiment: Experiment) -> Picture | None:
         return None
     criteria = ["evidence"] if experiment.regression else ["evidence", "loo"]
     try:
-        surfaces = [_computed(model, criterion, 13 if n <= 250 else 9) for criterion in criteria]
+        surfaces = [_computed(model, criterion, 11 if n <= 250 else 9) for criterion in criteria]
     except ValueError:
         # The kernel has no amplitude.
         return None

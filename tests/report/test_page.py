@@ -1,0 +1,167 @@
+"""The report is one self-contained page; in a real browser it shows its pictures without an error at both widths."""
+
+import functools
+import http.server
+import json
+import re
+import shutil
+import subprocess
+import threading
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from softmargin.report import plots
+from softmargin.report.experiment import fit_experiment, measure
+from softmargin.report.page import render, write_report
+from softmargin.tables import read_table
+
+BROWSER = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
+
+PROBE = """<!DOCTYPE html><title>probe</title>
+<iframe id="page" src="REPORT" style="width:WIDTHpx;height:3000px;border:0"></iframe><pre id="result"></pre>
+<script>
+document.getElementById("page").onload = (event) => {
+  const page = event.target.contentDocument, images = [...page.images];
+  const texts = [...page.querySelectorAll("p, li, td, th, figcaption, h1, h2, div.value, div.rival")];
+  document.getElementById("result").textContent = JSON.stringify({
+    images: images.length,
+    broken: images.filter((i) => !(i.complete && i.naturalWidth > 0 && i.getBoundingClientRect().width > 150)).length,
+    overflow: page.documentElement.scrollWidth - page.documentElement.clientWidth,
+    smallest: Math.min(...texts.map((t) => parseFloat(getComputedStyle(t).fontSize))),
+    title: page.title,
+  });
+};
+</script>"""
+
+
+@pytest.fixture(scope="module")
+def classified(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    frame = pd.DataFrame(X, columns=["one", "two", "three"])
+    frame["class"] = np.where(X[:, 0] + 0.5 * rng.normal(size=60) > 0, "up", "down")
+    path = tmp_path_factory.mktemp("d") / "d.csv"
+    frame.to_csv(path, index=False)
+    return measure(fit_experiment(read_table(str(path), "class"), max_iter=10))
+
+
+@pytest.fixture(scope="module")
+def regressed(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": np.linspace(-3, 3, 60)})
+    frame["y"] = np.sin(frame["x"]) + 0.1 * rng.normal(size=60)
+    path = tmp_path_factory.mktemp("d") / "d.csv"
+    frame.to_csv(path, index=False)
+    return measure(fit_experiment(read_table(str(path), "y", regression=True), regression=True, max_iter=10))
+
+
+@pytest.fixture(scope="module")
+def regressed_page(regressed):
+    return render(regressed)
+
+
+@pytest.fixture(scope="module")
+def page(classified):
+    return render(classified)
+
+
+class Links(HTMLParser):
+    """Collects everything a page would load."""
+
+    def __init__(self):
+        super().__init__()
+        self.found, self.tags = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.found += [value for name, value in attrs if name in ("src", "href", "srcset")]
+
+
+def test_page_is_self_contained(page):
+    links = Links()
+    links.feed(page)
+    assert links.found and all(link.startswith("data:image/svg+xml;base64,") for link in links.found)
+    assert "script" not in links.tags and "link" not in links.tags
+    assert "url(" not in page and "@import" not in page
+
+
+def test_classification_page_says_everything(page):
+    for text in ("What was learnt", "Which columns matter", "Can the probabilities be believed?", "Hardest rows",
+                 "Support vectors and margins", "The search", "The landscape around the optimum"):  # fmt: skip
+        assert f"<h2>{text}</h2>" in page
+    assert page.count("<tr><td>") == 10
+
+
+def test_regression_page_says_everything(regressed_page):
+    for text in ("Predictions with intervals", "Do the intervals hold what they promise?", "Residuals", "Hardest rows"):
+        assert f"<h2>{text}</h2>" in regressed_page
+
+
+def test_page_is_reproducible(classified, page, tmp_path):
+    assert write_report(classified, tmp_path / "r.html").read_text() == page
+    assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_page_without_held_out_rows(classified, monkeypatch):
+    monkeypatch.setattr(plots, "SURFACE_ROWS", 0)
+    page = render(fit_experiment(classified.table, test_size=0, max_iter=3))
+    assert "No rows were held out" in page and "Hardest rows" not in page
+
+
+def test_three_classes(monkeypatch):
+    monkeypatch.setattr(plots, "SURFACE_ROWS", 0)
+    frame_y = np.repeat(["a", "b", "c"], 20)
+    rng = np.random.default_rng(0)
+    table = read_table("crabs", None)
+    X = pd.DataFrame(rng.normal(size=(60, 2)) + np.repeat(np.eye(3)[:, :2] * 4, 20, axis=0), columns=["u", "v"])
+    table = type(table)("three", X, pd.Series(frame_y, name="which"), ("u", "v"), ())
+    page = render(measure(fit_experiment(table, max_iter=5), against_baseline=False))
+    assert "first pair of classes" in page and "predicted class" not in re.sub(r'data:[^"]*', "", page)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium; Debian's package is chromium")
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("kind", ["page", "regressed_page"])
+def test_page_in_a_browser(kind, width, request, tmp_path):
+    (tmp_path / "report.html").write_text(request.getfixturevalue(kind))
+    seen, errors = look(tmp_path, "report.html", width)
+    assert errors == []
+    assert seen["images"] >= 6 and seen["broken"] == 0
+    assert seen["overflow"] <= 0
+    assert seen["smallest"] >= 13
+    assert "predicted from" in seen["title"]
+
+
+def look(folder, page, width):
+    """What a browser sees of a page at a width, and what its console complains about."""
+    (folder / "probe.html").write_text(PROBE.replace("REPORT", page).replace("WIDTH", str(width)))
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        options = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--enable-logging=stderr",
+            "--dump-dom",
+            f"--user-data-dir={folder / 'profile'}",
+            "--virtual-time-budget=10000",
+            "--window-size=1400,3200",
+        ]
+        url = f"http://127.0.0.1:{server.server_address[1]}/probe.html"
+        done = subprocess.run([BROWSER, *options, url], capture_output=True, text=True, timeout=300, check=False)
+        server.shutdown()
+    result = re.search(r'<pre id="result">(.*?)</pre>', done.stdout, re.S)
+    assert result and result[1], done.stderr[-2000:]
+    errors = [line for line in done.stderr.splitlines() if "CONSOLE" in line and "favicon" not in line]
+    return json.loads(result[1].replace("&amp;", "&").replace("&lt;", "<")), errors
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves files without a line for each."""
+
+    def log_message(self, *args):
+        pass
