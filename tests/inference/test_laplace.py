@@ -5,6 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
+from softmargin.criteria.loo import cavities
 from softmargin.inference import get_inference
 from softmargin.inference.laplace import Laplace
 from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge
@@ -132,3 +133,17 @@ def test_unknown_curvature_is_refused():
 
 def test_is_registered():
     assert get_inference("laplace") is Laplace
+
+
+@pytest.mark.parametrize("likelihood", LOSSES, ids=str)
+def test_cavities_are_the_posterior_without_a_site(likelihood):
+    gram, y, weight = problem(likelihood, weighted=True)
+    K = gram([0.5, -0.2]) + 1e-3 * np.eye(len(y))
+    posterior = Laplace().infer(K, y, likelihood, weight)
+    m, v = cavities(posterior)
+    for i in (0, 7, 23):
+        tau, nu = posterior.site_precision.copy(), posterior.site_shift.copy()
+        tau[i] = nu[i] = 0
+        Sigma = np.linalg.inv(np.linalg.inv(K) + np.diag(tau))
+        assert v[i] == pytest.approx(Sigma[i, i], rel=1e-6)
+        assert m[i] == pytest.approx(Sigma[i] @ nu, rel=1e-6, abs=1e-8)
