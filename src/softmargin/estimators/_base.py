@@ -63,6 +63,7 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
         check_number("C", self.C, low=0, strict=True, optional=True)
         check_choice("inference", self.inference, self._inferences())
         check_choice("criterion", self.criterion, ["auto", *sorted(CRITERIA)])
+        check_number("n_inducing", self.n_inducing, low=1, strict=False, integer=True, optional=True)
         check_choice("search", self.search, [None, *sorted(SEARCHES)])
         smooth = self.criterion == "auto" or getattr(CRITERIA[self.criterion], "smooth", False)
         if not smooth and getattr(SEARCHES.get(self.search), "needs_gradient", False):
@@ -77,7 +78,7 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
             check_choice("hyperprior", self.hyperprior, ["auto", None])
 
     def _inferences(self) -> list[str]:
-        return sorted(INFERENCES)
+        return sorted([*INFERENCES, "sparse"])
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, PrecomputedKernel) or (
@@ -116,7 +117,8 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
         """Collect the settings; `attributes` makes fitted attributes for the callbacks of `tasks` from a model."""
         chosen = hyperprior if self.hyperprior == "auto" else self.hyperprior
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        inference = get_inference(self.inference)()
+        # Sparse inference learns on a subset first, by EP.
+        inference = get_inference("ep" if self.inference == "sparse" else self.inference)()
         return Tuning(
             inference,
             self.criterion,

@@ -11,7 +11,6 @@ from sklearn.gaussian_process.kernels import Kernel
 from softmargin._linalg import Array
 from softmargin.estimators._rows import Rows
 from softmargin.estimators._units import without_white
-from softmargin.inference import Posterior
 from softmargin.kernels import PrecomputedKernel, diag, gram, row_blocks
 from softmargin.likelihoods import Likelihood
 
@@ -23,9 +22,10 @@ class LatentModel:
     rows: Rows = field(repr=False)
     kernel: Kernel
     likelihood: Likelihood
-    posterior: Posterior = field(repr=False)
-    svm: Posterior = field(repr=False)
-    """The support vector machine itself (MAP) at the same hyperparameters."""
+    posterior: Any = field(repr=False)
+    """Posterior, or SparsePosterior: then `rows` are the inducing points."""
+    svm: Any = field(repr=False)
+    """Posterior of the support vector machine itself (MAP) at the same hyperparameters; None for sparse inference."""
     path: list[dict[str, Any]] = field(repr=False)
     """Every evaluation of the search."""
     objective: float
@@ -48,7 +48,7 @@ class LatentModel:
         mean, variance = np.empty(X.shape[0]), np.zeros(X.shape[0])
         for block, K_star, k_diag in self.blocks(X):
             mean[block] = self.posterior.latent_mean(K_star)
-            if self.posterior.site_precision is not None:
+            if self.posterior.has_variance:
                 variance[block] = self.posterior.latent_variance(K_star, k_diag())
         return mean, variance
 
@@ -81,7 +81,7 @@ class LatentModel:
         out = np.empty(X.shape[0])
         link = self.likelihood.normalised()
         for block, K_star, k_diag in self.blocks(X):
-            if probability == "average" and self.posterior.site_precision is not None:
+            if probability == "average" and self.posterior.has_variance:
                 out[block] = self.posterior.log_odds(self.likelihood, K_star, k_diag())
             else:
                 chosen = self.svm if probability == "map" else self.posterior

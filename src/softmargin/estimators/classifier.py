@@ -15,8 +15,10 @@ from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
+from softmargin.distributed import blockwise
 from softmargin.estimators._base import LatentEstimator, check_choice, check_fraction, relevance
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
+from softmargin.estimators._large import fit_large_classifier, is_large
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import couple, fit_temperature, pairwise_table, temper
 from softmargin.estimators._rows import Rows, merge_rows
@@ -65,7 +67,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         One-vs-one with pairwise coupling, or one-vs-rest.
     class_weight : dict, "balanced" or None, default=None
     n_inducing : int or None, default=None
-        Number of inducing points of `inference="sparse"`; None chooses.
+        Number of inducing points of `inference="sparse"`; None: 512, or a third of the rows if these are fewer.
     max_iter : int, default=60
         Iterations of each search.
     tol : float, default=1e-3
@@ -171,6 +173,8 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         check_choice("probability", self.probability, ["average", "mean", "map"])
         check_choice("multi_class", self.multi_class, ["ovo", "ovr"])
         check_fraction("validation_fraction", self.validation_fraction)
+        if is_large(self, X):
+            return fit_large_classifier(self, X, y, sample_weight)
         X, y, weight = self._validate_training(X, y, sample_weight)
         check_classification_targets(y)
         classes, index = np.unique(y, return_inverse=True)
@@ -274,6 +278,11 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         self._beta = fit_temperature(p, rows.y.astype(int), rows.weight)
 
     def _set_fitted(self, X: Any, index: np.ndarray, rows: Rows, spread: Array) -> None:
+        self._set_learnt(spread)
+        self._set_leave_one_out(rows)
+        self._set_support(X, index, rows)
+
+    def _set_learnt(self, spread: Array) -> None:
         for optional in ("relevance_", "pair_relevance_", "loo_log_loss_", "loo_error_"):
             # Not every kernel and inference gives them: forget those of an earlier fit.
             self.__dict__.pop(optional, None)
@@ -294,8 +303,6 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         if all(r is not None for r in relevances):
             self.pair_relevance_ = np.array(relevances)
             self.relevance_ = self.pair_relevance_.mean(axis=0)
-        self._set_leave_one_out(rows)
-        self._set_support(X, index, rows)
 
     def _set_leave_one_out(self, rows: Rows) -> None:
         if any(m.posterior.variance is None or m.posterior.site_precision is None for m in self._models):
@@ -341,6 +348,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         log_odds = np.stack([m.log_odds(X, self.probability) for m in self._models], axis=1)
         return temper(self._combine(log_odds), self._beta)
 
+    @blockwise
     def decision_function(self, X: Any) -> Array:
         """Log-odds of `predict_proba`, so that prediction, ranking and probability agree.
 
@@ -355,6 +363,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         # ln p - ln(1 - p); 1 - p from the other classes would cancel only where p is 1 to rounding.
         return log_p - np.log(np.maximum(-np.expm1(log_p), 1e-300))
 
+    @blockwise
     def predict(self, X: Any) -> np.ndarray:
         """Predict the most probable class.
 
@@ -366,6 +375,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         return self.classes_[index]
 
+    @blockwise
     def predict_log_proba(self, X: Any) -> Array:
         """Log of the class probabilities, shape (n_samples, n_classes)."""
         check_is_fitted(self)
@@ -374,6 +384,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
             return np.stack([log_expit(-odds), log_expit(odds)], axis=1)
         return self._log_proba(self._validate_new(X))
 
+    @blockwise
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities, shape (n_samples, n_classes), columns in the order of `classes_`."""
         return np.exp(self.predict_log_proba(X))

@@ -11,7 +11,10 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
+from softmargin.distributed import blockwise
 from softmargin.estimators._base import LatentEstimator, check_choice, check_number, relevance
+from softmargin.estimators._large import fit_large_regressor, is_large
+from softmargin.estimators._model import LatentModel
 from softmargin.estimators._rows import Rows, merge_rows
 from softmargin.estimators._tuning import fit_latent
 from softmargin.estimators._units import TargetUnits, in_bulk, target_kernels, target_noise, target_units
@@ -154,6 +157,8 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         -------
         self
         """
+        if is_large(self, X):
+            return fit_large_regressor(self, X, y, sample_weight)
         X, y, weight = self._validate_training(X, y, sample_weight, y_numeric=True)
         original = merge_rows(X, y.astype(np.float64), weight, precomputed=self._is_precomputed())
         units = target_units(original.y, original.weight)
@@ -169,24 +174,23 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         tuning = self._tuning(HyperPrior.for_regression())
         bulk = in_bulk(rows.y, rows.weight)
         if np.all(bulk) or tuning.search is None:
-            self._model = fit_latent(rows, scaled, noise, spread, tuning, previous)
+            model = fit_latent(rows, scaled, noise, spread, tuning, previous)
         else:
             # One gross error would set the noise level for all: such rows join after the search, where their pull is
             # bounded by C.
             part = rows.subset(bulk, rows.y[bulk], precomputed=self._is_precomputed())
             learnt = fit_latent(part, scaled, noise, spread, tuning, previous)
             final = fit_latent(rows, scaled, noise, spread, replace(tuning, search=None), learnt.z)
-            self._model = replace(final, path=learnt.path, objective=learnt.objective)
-        self._smooth = self._model.without_nugget()
-        assert isinstance(self._model.likelihood, EpsilonInsensitive)
-        self._density = self._model.likelihood
-        self._set_fitted(X, rows, units, given, spread, shift)
+            model = replace(final, path=learnt.path, objective=learnt.objective)
+        total = len(rows.y) if rows.weight is None else rows.weight.sum()
+        self._set_learnt(model, rows.X, float(total), units, given, spread, shift)
+        self._set_fitted(X, rows, units)
         return self
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
     def _inferences(self) -> list[str]:
-        return sorted(INFERENCES | REPRODUCTIONS)
+        return sorted([*INFERENCES, *REPRODUCTIONS, "sparse"])
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -206,24 +210,40 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
             return None
         return self._model.z
 
-    def _set_fitted(self, X: Any, rows: Rows, units: TargetUnits, given: Kernel, spread: Array, shift: Array) -> None:
-        model, scale = self._model, units.scale
+    def _set_learnt(
+        self,
+        model: LatentModel,
+        X: Any,
+        total: float,
+        units: TargetUnits,
+        given: Kernel,
+        spread: Array,
+        shift: Array,
+    ) -> None:
+        """Set what follows from the model alone; `total` is the weight of all rows, X some of them."""
+        assert isinstance(model.likelihood, EpsilonInsensitive)
+        scale = units.scale
+        self._model, self._smooth = model, model.without_nugget()
+        self._density = model.likelihood
         self.y_center_, self.y_scale_ = units.center, scale
         self.kernel_ = given.clone_with_theta((model.z + shift)[: given.n_dims])
         self.likelihood_ = EpsilonInsensitive(self._density.C / scale, self._density.epsilon * scale)
         self.C_, self.epsilon_ = self.likelihood_.C, self.likelihood_.epsilon
-        self.noise_std_ = float(scale * np.sqrt(self._density.noise_variance + model.nugget(rows.X[:1])[0]))
+        self.noise_std_ = float(scale * np.sqrt(self._density.noise_variance + model.nugget(X[:1])[0]))
         self.posterior_ = model.posterior
         self.inference_ = model.posterior.method
-        weight = np.ones_like(rows.y) if rows.weight is None else rows.weight
         # The density of y is that of the scaled target over the scale, once for every row.
-        self._log_units = float(weight.sum() * np.log(scale))
+        self._log_units = float(total * np.log(scale))
         self.log_evidence_ = float(model.posterior.log_evidence) - self._log_units
         self.search_path_ = [self._in_units(row, shift) for row in model.path]
         self.n_iter_ = max(len(model.path), 1)
         relevances = relevance(model, spread)
         if relevances is not None:
             self.relevance_ = relevances
+
+    def _set_fitted(self, X: Any, rows: Rows, units: TargetUnits) -> None:
+        model, scale = self._model, units.scale
+        weight = np.ones_like(rows.y) if rows.weight is None else rows.weight
         if model.posterior.variance is not None and model.posterior.site_precision is not None:
             log_z = leave_one_out(model.posterior, Problem(np.empty((0, 0)), rows.y, model.likelihood)).log_z
             self.loo_log_density_ = float(weight @ log_z / weight.sum() - np.log(scale))
@@ -250,6 +270,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         mean, variance = self._smooth.latent(X)
         return NoiseMixture(self._density, mean, variance + self._model.nugget(X))
 
+    @blockwise
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
         """Predict the mean of y, and how far a new y is from it.
 
@@ -279,6 +300,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
             return self._to_y(mixture.mean), mixture.std * self.y_scale_
         return self._to_y(self._smooth.latent_mean(X))
 
+    @blockwise
     def predict_interval(self, X: Any, confidence_level: float = 0.95) -> Array:
         """Central interval that a new y falls into with the given probability.
 
@@ -293,6 +315,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         tail = (1 - confidence_level) / 2
         return self.predict_quantiles(X, [tail, 1 - tail])
 
+    @blockwise
     def predict_quantiles(self, X: Any, q: Any) -> Array:
         """Quantiles of y: of the Gaussian posterior and the noise density together, not of a Gaussian.
 

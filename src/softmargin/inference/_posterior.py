@@ -50,6 +50,11 @@ class Posterior:
     converged: bool = True
     n_iter: int = 0
 
+    @property
+    def has_variance(self) -> bool:
+        """Whether predictions have a variance; MAP's do not."""
+        return self.site_precision is not None
+
     def latent_mean(self, K_star: Array) -> Array:
         """Mean of f at new rows; ``K_star = k(X_new, X)`` has shape (n_new, n)."""
         return K_star @ self.beta

@@ -5,8 +5,11 @@ adds the results, so that nothing of size n x m exists at once.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from softmargin._linalg import Array
 
@@ -15,7 +18,20 @@ BLOCK_ROWS = 4096
 CACHE_BYTES = 2**28
 """Whitened features are kept from one pass to the next if all of them fit into this."""
 
-Sum = TypeVar("Sum")
+
+class Encoded(NamedTuple):
+    """Targets as a likelihood wants them."""
+
+    keep: NDArray[np.bool_] | None
+    """Which rows of the block take part; None: all."""
+    target: Array
+    """Labels -1 and +1, or regression targets, of the kept rows."""
+    weight: Array | None
+    """Weights of the kept rows."""
+
+
+Encoding = Callable[[Any, Array | None], Encoded]
+"""Turns a block of raw targets and weights into encoded ones; plain data, so that it travels to a cluster."""
 
 
 class Rows(Protocol):
@@ -26,8 +42,24 @@ class Rows(Protocol):
         """Number of rows."""
         ...
 
-    def total(self, statistic: Callable[[Any, Array, Array | None], Sum]) -> Sum:
-        """Add up ``statistic(X, y, weight)`` over blocks of rows."""
+    def encoded(self, encoding: Encoding) -> "Rows":
+        """The same rows with their targets encoded block by block."""
+        ...
+
+    def total(self, statistic: Any) -> Any:
+        """Add up ``statistic(X, y, weight)`` over blocks of rows; None if no row takes part."""
+        ...
+
+    def take(self, index: NDArray[np.intp]) -> tuple[Any, Any, Array | None]:
+        """Fetch the inputs, raw targets and weights of a few rows, given by their sorted numbers."""
+        ...
+
+    def labels(self) -> NDArray[Any]:
+        """The distinct raw targets, sorted."""
+        ...
+
+    def find(self, label: Any, limit: int) -> NDArray[np.intp]:
+        """Numbers of the first rows with a raw target, at most `limit` of them."""
         ...
 
 
@@ -39,16 +71,18 @@ class LocalRows:
     ----------
     X : array, memmap or CSR matrix of shape (n, d)
     y : array of shape (n,)
-        Labels -1 and +1, or regression targets.
+        Labels -1 and +1, or regression targets, unless an encoding makes them so.
     weight : array of shape (n,), optional
+    encoding : Encoding, optional
     block_rows : int
     cache_bytes : int
-        What the statistic's `features` may take when they are kept between passes; 0 keeps nothing.
+        What the statistic's features may take when they are kept between passes; 0 keeps nothing.
     """
 
     X: Any
-    y: Array
+    y: Any
     weight: Array | None = None
+    encoding: Encoding | None = None
     block_rows: int = BLOCK_ROWS
     cache_bytes: int = CACHE_BYTES
     _cache: dict[int, Any] = field(default_factory=dict, repr=False)
@@ -59,10 +93,21 @@ class LocalRows:
         """Number of rows."""
         return int(self.X.shape[0])
 
-    def blocks(self) -> Iterator[slice]:
-        """Slices that cover the rows."""
-        for start in range(0, self.n_rows, self.block_rows):
-            yield slice(start, min(start + self.block_rows, self.n_rows))
+    def encoded(self, encoding: Encoding) -> "LocalRows":
+        """The same rows with their targets encoded block by block."""
+        return replace(self, encoding=encoding, _cache={}, _cached_for=None)
+
+    def take(self, index: NDArray[np.intp]) -> tuple[Any, Any, Array | None]:
+        """Fetch the inputs, raw targets and weights of a few rows."""
+        return self.X[index], self.y[index], None if self.weight is None else self.weight[index]
+
+    def labels(self) -> NDArray[Any]:
+        """The distinct raw targets, sorted."""
+        return np.unique(self.y)
+
+    def find(self, label: Any, limit: int) -> NDArray[np.intp]:
+        """Numbers of the first rows with a raw target, at most `limit` of them."""
+        return np.flatnonzero(self.y == label)[:limit]
 
     def total(self, statistic: Any) -> Any:
         """Add up the statistic over blocks of rows."""
@@ -71,13 +116,23 @@ class LocalRows:
             self._cache.clear()
             self._cached_for = statistic.prior
         result = None
-        for s in self.blocks():
+        for s, X, y, weight in self._blocks():
             features = self._cache.get(s.start)
             if features is None:
-                features = statistic.prior.features(self.X[s])
+                features = statistic.prior.features(X)
                 if keep:
                     self._cache[s.start] = features
-            weight = None if self.weight is None else self.weight[s]
-            block = statistic(self.X[s], self.y[s], weight, features)
+            block = statistic(X, y, weight, features)
             result = block if result is None else result.add(block)
         return result
+
+    def _blocks(self) -> Iterator[tuple[slice, Any, Array, Array | None]]:
+        """Encoded blocks that have rows."""
+        for start in range(0, self.n_rows, self.block_rows):
+            s = slice(start, min(start + self.block_rows, self.n_rows))
+            X, y, weight = self.X[s], self.y[s], None if self.weight is None else self.weight[s]
+            if self.encoding is not None:
+                keep, y, weight = self.encoding(y, weight)
+                X = X if keep is None else X[keep]
+            if len(y):
+                yield s, X, y, weight

@@ -146,6 +146,27 @@ class Gaussian:
 
 
 @dataclass(frozen=True)
+class StartStatistic:
+    """The sums of the likelihood's own initial sites (regression: Gaussian noise of the same variance)."""
+
+    prior: SparsePrior
+    likelihood: Any
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Memory that one row's features take."""
+        return len(self.prior.Z) * np.dtype(self.prior.dtype).itemsize + 16
+
+    def __call__(self, X: Any, y: Array, weight: Array | None, features: Features | None = None) -> RowSums:
+        """Sum the sites."""
+        F = (self.prior.features(X) if features is None else features).F
+        tau, nu = self.likelihood.initial_sites(np.asarray(y, dtype=np.float64), weight)
+        G = np.sqrt(tau).astype(F.dtype)[:, None] * F
+        pull = np.asarray(nu.astype(F.dtype) @ F, dtype=np.float64)
+        return RowSums(0.0, pull, np.asarray(G.T @ G, dtype=np.float64), np.zeros(0))
+
+
+@dataclass(frozen=True)
 class RowStatistic:
     """The sums of one block of rows, at given hyperparameters and q. Plain data: it travels to a cluster."""
 

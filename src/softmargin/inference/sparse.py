@@ -23,7 +23,7 @@ from softmargin._linalg import Array, cholesky
 from softmargin.inference._inducing import inducing_points
 from softmargin.inference._protocol import check_likelihood
 from softmargin.inference._rows import LocalRows, Rows
-from softmargin.inference._sparse_sums import Gaussian, RowStatistic, RowSums, SparsePrior, solve_rows
+from softmargin.inference._sparse_sums import Gaussian, RowStatistic, RowSums, SparsePrior, StartStatistic, solve_rows
 from softmargin.kernels import contract, contract_inputs
 from softmargin.likelihoods import Likelihood
 
@@ -63,6 +63,11 @@ class SparsePosterior:
     """Passes over the rows."""
     method: str = "sparse"
 
+    @property
+    def has_variance(self) -> bool:
+        """Whether predictions have a variance: yes."""
+        return True
+
     def latent_mean(self, K_star: Array) -> Array:
         """Mean of f at new rows; ``K_star = k(X_new, Z)`` has shape (n_new, m)."""
         return K_star @ self.beta
@@ -80,6 +85,12 @@ class SparsePosterior:
         F = solve_rows(self.prior_factor, K_star)
         spread = solve_rows(self.precision_factor, F)
         return K_new - F @ F.T + spread @ spread.T
+
+    def log_odds(self, likelihood: Likelihood, K_star: Array, k_diag: Array) -> Array:
+        """ln P(+1 | x)/P(-1 | x) of a classifier at new rows, averaged over the posterior, shape (n_new,)."""
+        mean, variance, link = self.latent_mean(K_star), self.latent_variance(K_star, k_diag), likelihood.normalised()
+        one = np.ones(len(mean))
+        return link.tilted_moments(one, mean, variance).log_z - link.tilted_moments(-one, mean, variance).log_z
 
     def log_predictive(self, likelihood: Likelihood, y: Array, K_star: Array, k_diag: Array) -> Array:
         """ln of the probability (density) of y at new rows, averaged over the posterior (Sollich 2002, eq. 33)."""
@@ -186,6 +197,8 @@ class Sparse:
         check_likelihood(self, likelihood)  # type: ignore[arg-type]
         prior = SparsePrior.at(kernel, np.asarray(Z, dtype=np.float64), self.dtype)
         q = Gaussian.prior(len(Z))
+        if start is None and hasattr(likelihood, "initial_sites"):
+            q = _from_sums(rows.total(StartStatistic(prior, likelihood)))
         if start is not None and len(start.Z) == len(Z):
             q = Gaussian(start.whitened_mean, start.precision_factor)
         state, n_iter, converged = self._iterate(rows, RowStatistic(prior, q, likelihood))
@@ -221,21 +234,33 @@ class Sparse:
             return _State(q, sums, sums.value - q.divergence())
 
         state, length = evaluate(statistic.q), LONGEST_STEP
-        # Rounding in the blocks moves the bound: a smaller drop is no drop.
-        noise = 1e-12 if self.dtype == "float64" else 1e-7
+        # Rounding in the blocks moves every row's part of the bound: a smaller drop is no drop.
+        noise = 1e-12 if self.dtype == "float64" else 1e-6
         for n_iter in range(1, self.max_iter + 1):
             gap = state.gap()
             if gap <= self.tol:
                 return state, n_iter, True
             trial = evaluate(_step(state, length))
-            if trial.bound >= state.bound - noise * abs(state.bound):
-                length = min(LONGEST_STEP, 2 * length) if trial.gap() < gap else 0.7 * length
+            slack = noise * (abs(state.bound) + rows.n_rows)
+            if trial.bound >= state.bound - slack:
+                shrinks = trial.gap() < gap
+                if not shrinks and trial.bound <= state.bound + slack and gap < 1:
+                    # All that is left is rounding.
+                    return state, n_iter + 1, True
+                length = min(LONGEST_STEP, 2 * length) if shrinks else 0.7 * length
                 state = trial
             else:
                 length *= 0.5
             if length < 1e-6:
                 break
         return state, n_iter, state.gap() <= max(1e-3, self.tol)
+
+
+def _from_sums(sums: RowSums) -> Gaussian:
+    """S^-1 = I + A, S^-1 mu = p: the posterior of Gaussian sites."""
+    factor = cholesky(np.eye(len(sums.pull)) + sums.precision)
+    half = blas.dtrsm(1.0, factor, sums.pull[:, None], lower=1)
+    return Gaussian(blas.dtrsm(1.0, factor, half, lower=1, trans_a=1)[:, 0], factor)
 
 
 def _step(state: _State, length: float) -> Gaussian:

@@ -1,0 +1,181 @@
+"""The fit loop of one latent function when n outgrows n^3.
+
+Three stages, each with more rows and fewer evaluations than the one before:
+
+1. EP's full policy on a small subset finds the region (`fit_latent`);
+2. the sparse bound with its exact gradient refines every hyperparameter on some thousands of rows;
+3. the posterior is started on a sample whose weights stand for all rows, and finished by a few passes over all of them.
+
+For classification with `criterion="auto"` stages 2 and 3 take the loss's normalised class probability for likelihood:
+it sums to one over the labels, so that with much data its bound can be trusted with C and its posterior is calibrated.
+The unnormalised hinge, whose evidence under-estimates C, is used throughout with `criterion="evidence"`.
+"""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import Kernel
+
+from softmargin._linalg import Array
+from softmargin.estimators._model import LatentModel
+from softmargin.estimators._rows import Rows, merge_rows
+from softmargin.estimators._tuning import Tuning, fit_latent
+from softmargin.inference import Sparse, SparsePosterior
+from softmargin.inference._inducing import inducing_points
+from softmargin.inference._rows import Rows as RowSource
+from softmargin.kernels import diag, gram
+from softmargin.likelihoods import Likelihood, TiltedMoments
+from softmargin.search import Coordinates, Evaluation, FixedNoise, LogParameter, NoiseCoordinates, get_search
+
+SUBSET = 300
+"""Rows of stage 1."""
+REFINE_ROWS, REFINE_INDUCING, REFINE_ITERATIONS = 8000, 256, 12
+"""Rows, inducing points and iterations of stage 2."""
+REFINE_TOL = 1.0
+"""Stage 2 ends when an iteration gains less than this many nats."""
+SINGLE_ABOVE = 20_000
+"""Beyond this many rows the blocks of stage 3 are in single precision."""
+GAP = 1e-2
+"""Distance from the best posterior, in nats, that ends stage 3."""
+MAX_PASSES = 60
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows at hand, a random sample of all, with encoded targets."""
+
+    X: Any
+    y: Array
+    weight: Array | None
+    share: float
+    """Sampled rows over all rows."""
+
+
+def fit_sparse(
+    source: RowSource,
+    sample: Sample,
+    kernel: Kernel,
+    noise: NoiseCoordinates,
+    spread: Array,
+    tuning: Tuning,
+    n_inducing: int,
+    start: Array | None = None,
+) -> LatentModel:
+    """Learn the hyperparameters on samples and infer the sparse posterior from all rows of `source`."""
+    coordinates = Coordinates(kernel, noise, n_features=len(spread))
+    z, value = coordinates.start if start is None else start, float("nan")
+    path: list[dict[str, Any]] = []
+    if tuning.search is not None and len(z):
+        z, value, path = _learn(sample, kernel, noise, spread, tuning, start)
+    model = coordinates.model(z)
+    likelihood = model.likelihood.normalised() if tuning.criterion == "auto" else model.likelihood
+    Z = inducing_points(sample.X, model.kernel, n_inducing, tuning.seed)
+    solver = Sparse(tol=GAP, max_iter=MAX_PASSES, dtype="float32" if source.n_rows > SINGLE_ABOVE else "float64")
+    posterior = None
+    if sample.share < 1:
+        weight = (np.ones_like(sample.y) if sample.weight is None else sample.weight) / sample.share
+        posterior = _quietly(solver, sample.X, sample.y, likelihood, model.kernel, weight, Z, None)
+    posterior = solver.infer_rows(source, likelihood, model.kernel, Z, posterior)
+    m = len(Z)
+    rows = Rows(Z, np.zeros(m), None, np.arange(m), np.full(1, -1))
+    return LatentModel(rows, model.kernel, likelihood, posterior, None, path, value, z)
+
+
+def _learn(
+    sample: Sample, kernel: Kernel, noise: NoiseCoordinates, spread: Array, tuning: Tuning, start: Array | None
+) -> tuple[Array, float, list[dict[str, Any]]]:
+    """Stages 1 and 2: coordinates, objective and path."""
+    order = np.random.RandomState(tuning.seed).permutation(len(sample.y))
+    subset = _some(sample, np.sort(_with_both_signs(order, sample.y)))
+    z, path = start, []
+    if start is None:
+        rows = merge_rows(subset.X, subset.y, subset.weight)
+        criterion = tuning.criterion if tuning.criterion in ("auto", "loo", "link_evidence") else "evidence"
+        first = fit_latent(rows, kernel, noise, spread, replace(tuning, criterion=criterion))
+        z, path = first.z, first.path
+    assert z is not None
+    part = _some(sample, np.sort(order[:REFINE_ROWS]))
+    coordinates = Coordinates(kernel, _normalised(noise) if tuning.criterion == "auto" else noise, len(spread))
+    log_prior = None if tuning.hyperprior is None else tuning.hyperprior.bind(coordinates, spread)
+    Z = inducing_points(part.X, coordinates.model(z).kernel, min(REFINE_INDUCING, len(part.y)), tuning.seed)
+    solver = Sparse(tol=GAP, max_iter=MAX_PASSES, dtype="float32" if len(part.y) > 2000 else "float64", gradient=True)
+    last: list[SparsePosterior] = []
+
+    def objective(z: Array) -> Evaluation:
+        model = coordinates.model(z)
+        posterior = _quietly(
+            solver, part.X, part.y, model.likelihood, model.kernel, part.weight, Z, last[-1] if last else None
+        )
+        # A likelihood with initial sites of its own is better started from them.
+        last[:] = [] if hasattr(model.likelihood, "initial_sites") else [posterior]
+        prior, d_prior = (0.0, 0.0) if log_prior is None else log_prior(z)
+        assert posterior.d_theta is not None
+        gradient = coordinates.pull(z, posterior.d_theta, posterior.d_params) + d_prior
+        value = posterior.log_evidence + prior
+        path.append(
+            {
+                "start": 0,
+                "stage": "sparse",
+                "objective": value,
+                "criterion": posterior.log_evidence,
+                "inference": "sparse",
+                "n_iter": posterior.n_iter,
+                **dict(zip(coordinates.names, np.exp(z).tolist())),
+            }
+        )
+        evaluation = Evaluation(np.array(z), value, gradient, posterior.log_evidence, posterior)  # type: ignore[arg-type]
+        if tuning.callback is not None:
+            tuning.callback(evaluation)
+        return evaluation
+
+    search = get_search("lbfgs")(max_iter=min(tuning.max_iter, REFINE_ITERATIONS), tol=REFINE_TOL)
+    result = search.maximise(objective, z, coordinates.bounds)
+    return result.best.z, result.best.value, path
+
+
+def _normalised(noise: NoiseCoordinates) -> NoiseCoordinates:
+    """The same coordinates of the normalised likelihood, which has the same parameters."""
+    if isinstance(noise, FixedNoise):
+        return FixedNoise(noise.fixed.normalised())
+    if isinstance(noise, LogParameter):
+        return replace(noise, loss=type(noise.likelihood(noise.start).normalised()))
+    return noise
+
+
+def _quietly(solver: Sparse, *args: Any) -> SparsePosterior:
+    """A posterior on the way need not be perfect; the final one warns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return solver.infer_inputs(*args)
+
+
+def _some(sample: Sample, index: np.ndarray) -> Sample:
+    weight = None if sample.weight is None else sample.weight[index]
+    return Sample(sample.X[index], sample.y[index], weight, sample.share * len(index) / len(sample.y))
+
+
+def _with_both_signs(order: np.ndarray, y: Array) -> np.ndarray:
+    """The first rows of a random order, and of each sign (class) at least a tenth if there are so many."""
+    chosen = [order[:SUBSET]]
+    for sign in (y > 0, y <= 0):
+        of_sign = order[sign[order]]
+        chosen.append(of_sign[: SUBSET // 10])
+    return np.unique(np.concatenate(chosen))
+
+
+def leave_one_out(model: LatentModel, X: Any, y: Array, weight: Array | None, target: Array) -> TiltedMoments:
+    """Predict training rows without themselves: log_z is ln P(target_i | all rows but i), shape (n,).
+
+    The cavity divides the row's own site out of its marginal, v = s/(1 - w s), m = mean - v g, which needs only the
+    derivatives g and w = -2 h of its expected log-probability. `y` are the rows' true targets.
+    """
+    posterior, likelihood = model.posterior, model.likelihood
+    K, k_diag = gram(model.kernel, X, posterior.Z), diag(model.kernel, X)
+    mean, variance = posterior.latent_mean(K), posterior.latent_variance(K, k_diag)
+    expected = likelihood.expected_log_prob(y, mean, variance, weight)
+    v = variance / np.clip(1 + 2 * expected.d_var * variance, 0.05, 1)
+    normalised: Likelihood = likelihood.normalised()
+    return normalised.tilted_moments(target, mean - v * expected.d_mean, v)
