@@ -79,9 +79,21 @@ def fit_sparse(
         weight = (np.ones_like(sample.y) if sample.weight is None else sample.weight) / sample.share
         posterior = _quietly(solver, sample.X, sample.y, likelihood, model.kernel, weight, Z, None)
     posterior = solver.infer_rows(source, likelihood, model.kernel, Z, posterior)
-    m = len(Z)
-    rows = Rows(Z, np.zeros(m), None, np.arange(m), np.full(1, -1))
-    return LatentModel(rows, model.kernel, likelihood, posterior, None, path, value, z)
+    return _latent_model(model.kernel, likelihood, posterior, path, value, z)
+
+
+def _latent_model(
+    kernel: Kernel,
+    likelihood: Likelihood,
+    posterior: SparsePosterior,
+    path: list[dict[str, Any]],
+    value: float,
+    z: Array,
+) -> LatentModel:
+    """A model whose rows are the inducing points: what predictions need."""
+    m = len(posterior.Z)
+    rows = Rows(posterior.Z, np.zeros(m), None, np.arange(m), np.full(1, -1), np.zeros(1))
+    return LatentModel(rows, kernel, likelihood, posterior, None, path, value, z)
 
 
 def _learn(
@@ -128,7 +140,9 @@ def _learn(
         )
         evaluation = Evaluation(np.array(z), value, gradient, posterior.log_evidence, posterior)  # type: ignore[arg-type]
         if tuning.callback is not None:
-            tuning.callback(evaluation)
+            tuning.callback(
+                evaluation, lambda: _latent_model(model.kernel, model.likelihood, posterior, path, value, z)
+            )
         return evaluation
 
     search = get_search("lbfgs")(max_iter=min(tuning.max_iter, REFINE_ITERATIONS), tol=REFINE_TOL)
