@@ -14,7 +14,7 @@ from softmargin.kernels import gram
 
 @dataclass
 class LatentDisplay(Drawn):
-    """The latent function theta(x) along one input, or over two with the decision regions and the gap |theta| < 1.
+    """The latent function theta(x) along one input, or over two with the decision regions and the gap ``|theta| < 1``.
 
     Examples
     --------

@@ -27,11 +27,11 @@ from softmargin.search import HyperPrior
 class BayesianSVR(RegressorMixin, LatentEstimator):
     """Support vector regression that learns C, epsilon, the kernel and a length scale per input, with error bars.
 
-    The epsilon-insensitive loss is read as the noise density C/(2(epsilon C + 1)) exp(-C max(|y - f| - epsilon, 0)) and
-    the kernel as the covariance of a Gaussian-process prior (Gao, Gunn & Harris). The evidence of this model learns the
-    hyperparameters, and its posterior plus the noise gives standard deviations, intervals, quantiles and densities. The
-    noise can be anything from Laplace (epsilon = 0) over nearly Gaussian to uniform, is the same at every x, and has
-    tails that forgive outliers.
+    The epsilon-insensitive loss is read as the noise density ``C/(2(epsilon C + 1)) exp(-C max(|y - f| - epsilon,
+    0))`` and the kernel as the covariance of a Gaussian-process prior (Gao, Gunn & Harris). The evidence of this
+    model learns the hyperparameters, and its posterior plus the noise gives standard deviations, intervals, quantiles
+    and densities. The noise can be anything from Laplace (epsilon = 0) over nearly Gaussian to uniform, is the same
+    at every x, and has tails that forgive outliers.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
     y_center_, y_scale_ : float
         Median and robust spread of y. The prior mean of the function is `y_center_`.
     posterior_ : Posterior
-        Of the scaled function (f - y_center_)/y_scale_ at the training rows.
+        Of the scaled function ``(f - y_center_)/y_scale_`` at the training rows.
     log_evidence_ : float
         Log evidence in nats, a density in the units of y.
     loo_log_density_ : float
