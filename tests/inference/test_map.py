@@ -240,3 +240,10 @@ def test_fortran_order_and_input_unchanged():
     plain, fortran = MAP().infer(K, y, Hinge()), MAP().infer(np.asfortranarray(K), y, Hinge())
     np.testing.assert_array_equal(plain.beta, fortran.beta)
     np.testing.assert_array_equal(K, before)
+
+
+def test_logistic_newton_survives_overshooting():
+    K, y = small_problem(Logistic(), n=100)
+    likelihood = Logistic(20.0)
+    posterior = MAP().infer(1e3 * K, y, likelihood)
+    np.testing.assert_allclose(posterior.beta, likelihood.derivatives(y, posterior.mean).slope, atol=1e-6)

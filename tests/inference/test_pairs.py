@@ -43,3 +43,15 @@ def test_violations_at_bounds_and_kink():
     lower, upper = np.array([0.0, 0, 0, -1, -1]), np.ones(5)
     # Free to rise; at its upper bound; at its lower bound; held by the kink; slope -0.5 - 0.1 on the negative side.
     np.testing.assert_allclose(violations(grad, beta, lower, upper, 0.1), [0.9, 0, 0, 0, 0.6])
+
+
+def test_partners_move_against_each_other_under_a_large_offset():
+    # With one weight at a time, or partners chosen by their own slope, the offset 1e6 makes every step tiny.
+    rng = np.random.default_rng(3)
+    n = 60
+    A = rng.standard_normal((n, n))
+    K, y = A @ A.T / n + 1e6, np.where(np.arange(n) % 2, 1.0, -1.0)
+    lower, upper = np.where(y < 0, -1.0, 0.0), np.where(y > 0, 1.0, 0.0)
+    beta, grad = np.zeros(n), -y
+    steps = descend(K, np.zeros(n), np.diag(K).copy(), grad, beta, lower, upper, 0.0, 5000, 1e-6)
+    assert steps < 2000

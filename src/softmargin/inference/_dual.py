@@ -23,8 +23,8 @@ NEWTON_COST = 1000
 """A Newton step on |F| weights costs about as much as |F|^3 / (NEWTON_COST m) pair steps on m rows."""
 SETTLED = 0.2
 """Sweeps end when fewer than this share of the rows are free or violate the optimality conditions,"""
-SWEEP_GAIN = 0.84
-"""or when one no longer cuts the gap to this fraction: half for every n/2 pair steps."""
+SWEEP_GAIN = 0.95
+"""or when one no longer cuts the gap to this fraction."""
 
 
 @dataclass(frozen=True)

@@ -129,24 +129,32 @@ def _pair_minimum(a, b, c, p, q, x0, x1, y0, y1):
 
 
 @njit(cache=True, inline="always")
-def _piece(b, lower, upper, epsilon, rising):
-    """Bounds of the smooth piece on the side towards which the weight moves."""
+def _steepest(k, g, beta, lower, upper, up, down, epsilon):
+    """Slope of weight k at gradient g on its steeper side, and how far it may move on that smooth piece."""
+    rising = -(g + up[k]) > g + down[k]
+    lo, hi = lower[k], upper[k]
     if epsilon > 0:
-        if b > 0 or (b == 0 and rising):
-            lower = max(lower, 0.0)
+        if beta[k] > 0 or (beta[k] == 0 and rising):
+            lo = max(lo, 0.0)
         else:
-            upper = min(upper, 0.0)
-    return lower, upper
+            hi = min(hi, 0.0)
+    return (up[k] if rising else down[k]), lo, hi
 
 
 @njit(cache=True, inline="always")
-def _land(b, step, lower, upper):
-    """b + step, exactly on the bound if the step reaches it."""
-    if step >= upper - b:
-        return upper
-    if step <= lower - b:
-        return lower
-    return b + step
+def _place(k, step, lo, hi, ridge, grad, beta, lower, upper, up, down, epsilon):
+    """Move weight k, exactly onto a bound if the step reaches it; return the step taken."""
+    old = beta[k]
+    if step >= hi - old:
+        beta[k] = hi
+    elif step <= lo - old:
+        beta[k] = lo
+    else:
+        beta[k] = old + step
+    grad[k] += ridge[k] * (beta[k] - old)
+    up[k] = _slope_up(beta[k], upper[k], epsilon)
+    down[k] = _slope_down(beta[k], lower[k], epsilon)
+    return beta[k] - old
 
 
 @njit(cache=True, error_model="numpy")
@@ -163,31 +171,19 @@ def descend(K, ridge, diag, grad, beta, lower, upper, epsilon, n_steps, tol):
         if violation <= tol:
             return step
         i = _locate(grad, up, down, violation, where)
-        rising = -(grad[i] + up[i]) > grad[i] + down[i]
-        p = grad[i] + (up[i] if rising else down[i])
-        lo_i, hi_i = _piece(beta[i], lower[i], upper[i], epsilon, rising)
-        x0, x1 = lo_i - beta[i], hi_i - beta[i]
-        x = _line_minimum(p, curvature[i], x0, x1)
+        side, lo_i, hi_i = _steepest(i, grad[i], beta, lower, upper, up, down, epsilon)
+        p, x0, x1 = grad[i] + side, lo_i - beta[i], hi_i - beta[i]
+        x, y = _line_minimum(p, curvature[i], x0, x1), 0.0
         # A partner sees the curvature that i leaves only if i is not stopped by its bound.
         inverse = 1 / curvature[i] if x0 < x < x1 else 0.0
         up[i], down[i] = BLOCKED, -BLOCKED
         j = _partner(grad, up, down, K[i], curvature, x, inverse, gain)
-        y = 0.0
         if j >= 0:
-            g = grad[j] + K[i, j] * x
-            rising = -(g + up[j]) > g + down[j]
-            q = grad[j] + (up[j] if rising else down[j])
-            lo_j, hi_j = _piece(beta[j], lower[j], upper[j], epsilon, rising)
-            x, y = _pair_minimum(curvature[i], K[i, j], curvature[j], p, q, x0, x1, lo_j - beta[j], hi_j - beta[j])
-            old, beta[j] = beta[j], _land(beta[j], y, lo_j, hi_j)
-            y = beta[j] - old
-            grad[j] += ridge[j] * y
-            up[j] = _slope_up(beta[j], upper[j], epsilon)
-            down[j] = _slope_down(beta[j], lower[j], epsilon)
-        old, beta[i] = beta[i], _land(beta[i], x, lo_i, hi_i)
-        x = beta[i] - old
-        grad[i] += ridge[i] * x
-        up[i] = _slope_up(beta[i], upper[i], epsilon)
-        down[i] = _slope_down(beta[i], lower[i], epsilon)
+            # The partner's side is the one it takes once i has moved.
+            side, lo, hi = _steepest(j, grad[j] + K[i, j] * x, beta, lower, upper, up, down, epsilon)
+            q, y0, y1 = grad[j] + side, lo - beta[j], hi - beta[j]
+            x, y = _pair_minimum(curvature[i], K[i, j], curvature[j], p, q, x0, x1, y0, y1)
+            y = _place(j, y, lo, hi, ridge, grad, beta, lower, upper, up, down, epsilon)
+        x = _place(i, x, lo_i, hi_i, ridge, grad, beta, lower, upper, up, down, epsilon)
         violation, where = _move(grad, K[i], K[max(j, 0)], x, y, up, down)
     return n_steps
