@@ -103,18 +103,18 @@ def test_shapes_that_do_not_match_are_an_error():
         DaskRows.of(da.from_array(X), y[:50])
 
 
-def _slow(block):
-    time.sleep(0.1)
-    return block
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_killed_worker_changes_nothing():
     distributed = pytest.importorskip("distributed")
     X, y = problem()
     lazy, labels = chunked(X, y)
-    lazy = lazy.rechunk((70, 3)).map_blocks(_slow, dtype=float)
+
+    def slow(block):
+        time.sleep(0.1)
+        return block
+
+    lazy = lazy.rechunk((70, 3)).map_blocks(slow, dtype=float)
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0

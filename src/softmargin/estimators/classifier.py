@@ -22,6 +22,7 @@ from softmargin.estimators._large import fit_large_classifier, is_large
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import couple, fit_temperature, pairwise_table, temper
 from softmargin.estimators._rows import Rows, merge_rows
+from softmargin.estimators._stream import partial_fit_classifier
 from softmargin.estimators._tuning import classifier_prior, fit_latent
 from softmargin.kernels import evaluate, make_kernel
 from softmargin.likelihoods import get_likelihood
@@ -194,6 +195,26 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         self._set_fitted(X, index, rows, spread)
         tasks.end()
         return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "BayesianSVC":
+        """Update the model by a batch of a stream (`inference="sparse"` only).
+
+        The first batch is fitted: it must be large enough to learn the hyperparameters and have rows of every class.
+        Later ones update the posterior at those hyperparameters, at the cost of the batch alone.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        classes : array-like, optional
+            The classes to expect; checked against the first batch.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        return partial_fit_classifier(self, X, y, classes, sample_weight)
 
     # -- fitting -------------------------------------------------------------------------------------------------
 

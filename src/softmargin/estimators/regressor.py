@@ -16,6 +16,7 @@ from softmargin.estimators._base import LatentEstimator, check_choice, check_num
 from softmargin.estimators._large import fit_large_regressor, is_large
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._rows import Rows, merge_rows
+from softmargin.estimators._stream import partial_fit_regressor
 from softmargin.estimators._tuning import fit_latent
 from softmargin.estimators._units import TargetUnits, in_bulk, target_kernels, target_noise, target_units
 from softmargin.inference import INFERENCES, REPRODUCTIONS, get_inference
@@ -186,6 +187,18 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         self._set_learnt(model, rows.X, float(total), units, given, spread, shift)
         self._set_fitted(X, rows, units)
         return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BayesianSVR":
+        """Update the model by a batch of a stream (`inference="sparse"` only).
+
+        The first batch is fitted and must be large enough to learn the hyperparameters; later ones update the posterior
+        at those hyperparameters, at the cost of the batch alone.
+
+        Returns
+        -------
+        self
+        """
+        return partial_fit_regressor(self, X, y, sample_weight)
 
     # -- fitting -------------------------------------------------------------------------------------------------
 

@@ -34,20 +34,24 @@ Encoding = Callable[[Any, Array | None], Encoded]
 """Turns a block of raw targets and weights into encoded ones; plain data, so that it travels to a cluster."""
 
 
-class Rows(Protocol):
-    """Rows (x_i, y_i, w_i), reachable through sums only."""
+class Summable(Protocol):
+    """Rows (x_i, y_i, w_i), reachable through sums only: all that inference needs."""
 
     @property
     def n_rows(self) -> int:
         """Number of rows."""
         ...
 
-    def encoded(self, encoding: Encoding) -> "Rows":
-        """The same rows with their targets encoded block by block."""
-        ...
-
     def total(self, statistic: Any) -> Any:
         """Add up ``statistic(X, y, weight)`` over blocks of rows; None if no row takes part."""
+        ...
+
+
+class Rows(Summable, Protocol):
+    """A source of raw rows, of which an estimator can also fetch a few."""
+
+    def encoded(self, encoding: Encoding) -> "Rows":
+        """The same rows with their targets encoded block by block."""
         ...
 
     def take(self, index: NDArray[np.intp]) -> tuple[Any, Any, Array | None]:

@@ -22,7 +22,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from softmargin._linalg import Array, cholesky
 from softmargin.inference._inducing import inducing_points
 from softmargin.inference._protocol import check_likelihood
-from softmargin.inference._rows import LocalRows, Rows
+from softmargin.inference._rows import LocalRows, Summable
 from softmargin.inference._sparse_sums import Gaussian, RowStatistic, RowSums, SparsePrior, StartStatistic, solve_rows
 from softmargin.kernels import contract, contract_inputs
 from softmargin.likelihoods import Likelihood
@@ -191,7 +191,7 @@ class Sparse:
         return self.infer_rows(LocalRows(X, y, weight), likelihood, kernel, Z, start)
 
     def infer_rows(
-        self, rows: Rows, likelihood: Likelihood, kernel: Kernel, Z: Array, start: SparsePosterior | None = None
+        self, rows: Summable, likelihood: Likelihood, kernel: Kernel, Z: Array, start: SparsePosterior | None = None
     ) -> SparsePosterior:
         """Infer the posterior from rows anywhere; see `infer_inputs`."""
         check_likelihood(self, likelihood)  # type: ignore[arg-type]
@@ -228,7 +228,7 @@ class Sparse:
             n_iter=n_iter + self.gradient,
         )
 
-    def _iterate(self, rows: Rows, statistic: RowStatistic) -> tuple[_State, int, bool]:
+    def _iterate(self, rows: Summable, statistic: RowStatistic) -> tuple[_State, int, bool]:
         def evaluate(q: Gaussian) -> _State:
             sums = rows.total(RowStatistic(statistic.prior, q, statistic.likelihood))
             return _State(q, sums, sums.value - q.divergence())

@@ -1,0 +1,176 @@
+"""Sparse inference at scale: speed of a pass, growth with n, memory, and accuracy beside other methods for large n.
+
+Run with ``python -m benchmarks.scale`` (up to 1e5 rows, KEEL magic, 2e4 synthetic rows) or
+``python -m benchmarks.scale --full`` (up to 1e6 rows). Times are CPU seconds on one thread, all in one process; a
+share of the gemm peak compares the 3 n m^2 operations that a pass needs with the fastest float32 product of the run.
+"""
+
+import argparse
+import resource
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from scipy.special import expit
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.gaussian_process.kernels import RBF
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
+
+from benchmarks._report import table, write
+from softmargin import BayesianSVC
+from softmargin.datasets import load_keel
+from softmargin.inference._rows import LocalRows
+from softmargin.inference._sparse_sums import Gaussian, RowStatistic, SparsePrior
+from softmargin.likelihoods import Hinge
+
+
+def cpu(function, repeats=1):
+    """Shortest CPU time of several calls, and the last result."""
+    times = []
+    for _ in range(repeats):
+        start = time.process_time()
+        result = function()
+        times.append(time.process_time() - start)
+    return min(times), result
+
+
+def gemm_peak(m=512):
+    """Floating-point operations per CPU second of the fastest float32 product seen."""
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(8192, m)).astype(np.float32), rng.normal(size=(m, m)).astype(np.float32)
+    return 2 * A.shape[0] * m * m / cpu(lambda: A @ B, repeats=10)[0]
+
+
+def smooth(n, d, seed):
+    """Labels from a smooth function of the first three of d inputs, and its probabilities."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    p = expit(2.5 * (np.sin(1.5 * X[:, 0]) + X[:, 1] * X[:, 2]))
+    return X, np.where(rng.uniform(size=n) < p, 1, 0), p
+
+
+def passes(sizes, dimensions, inducing):
+    """Time one float32 pass over rows on disk for each n, d and m."""
+    rows = []
+    peaks = {m: gemm_peak(m) for m in inducing}
+    for n in sizes:
+        for d in dimensions:
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "rows.dat"
+                X = on_disk(path, n, d)
+                y = np.where(np.arange(n) % 2, 1.0, -1.0)
+                for m in inducing:
+                    Z = np.random.default_rng(1).normal(size=(m, d))
+                    prior = SparsePrior.at(5.0 * RBF(np.sqrt(d) * np.ones(d)) + 0.3, Z, "float32")
+                    statistic = RowStatistic(prior, Gaussian.prior(m), Hinge(1.0))
+                    source = LocalRows(X, y, cache_bytes=0)
+                    seconds, _ = cpu(lambda: source.total(statistic), repeats=3 if n <= 20_000 else 1)  # noqa: B023
+                    share = 3 * n * m * m / seconds / peaks[m]
+                    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+                    rows.append([f"{n:g}", d, m, f"{seconds:.2f}", f"{share:.0%}", f"{memory:.0f}"])
+    return rows
+
+
+def on_disk(path, n, d, block=50_000):
+    """A memory map of n random rows, written block by block."""
+    X = np.memmap(path, dtype=np.float32, mode="w+", shape=(n, d))
+    rng = np.random.default_rng(0)
+    for start in range(0, n, block):
+        X[start : start + block] = rng.normal(size=X[start : start + block].shape)
+    X.flush()
+    return np.memmap(path, dtype=np.float32, mode="r", shape=(n, d))
+
+
+def slope(rows, d, m):
+    """Log-log slope of the seconds of a pass against n."""
+    points = [(float(r[0]), float(r[3])) for r in rows if r[1] == d and r[2] == m]
+    n, seconds = np.log(np.array(points)).T
+    return np.polyfit(n, seconds, 1)[0]
+
+
+def methods(m, n):
+    """Ours and the others; Nystroem's kernel width and penalty by cross-validation on up to 5,000 rows."""
+    nystroem = make_pipeline(
+        StandardScaler(), Nystroem(n_components=m, random_state=0), LogisticRegression(max_iter=300)
+    )
+    grid = {"nystroem__gamma": [0.03, 0.1, 0.3], "logisticregression__C": [1.0, 10.0]}
+    return {
+        "BayesianSVC, sparse": BayesianSVC(inference="sparse", n_inducing=m, random_state=0),
+        "Nystroem + logistic": GridSearchCV(nystroem, grid, scoring="neg_log_loss", cv=3, refit=True),
+        "HistGradientBoosting(600)": HistGradientBoostingClassifier(max_iter=600, random_state=0),
+    }
+
+
+def accuracy(sets, m):
+    """Error, log loss and CPU seconds of every method on every set."""
+    rows = []
+    for name, (X, y, new, truth) in sets.items():
+        for method, model in methods(m, len(y)).items():
+            if isinstance(model, GridSearchCV):
+                small = slice(0, 5000)
+                found, _ = cpu(lambda: model.fit(X[small], y[small]))  # noqa: B023
+                seconds, fitted = cpu(lambda: model.best_estimator_.fit(X, y))  # noqa: B023
+                seconds += found
+            else:
+                seconds, fitted = cpu(lambda: model.fit(X, y))  # noqa: B023
+            p = fitted.predict_proba(new)
+            error = 100 * np.mean(fitted.predict(new) != truth)
+            rows.append([name, len(y), method, f"{error:.2f}", f"{log_loss(truth, p):.4f}", f"{seconds:.1f}"])
+    return rows
+
+
+def data_sets(n):
+    """KEEL magic, and a smooth synthetic set with seven irrelevant inputs."""
+    magic = load_keel("magic")
+    X, new, y, truth = train_test_split(magic.data, magic.target, test_size=0.3, random_state=0)
+    Xs, ys, _ = smooth(n, 10, 0)
+    new_s, truth_s, p = smooth(50_000, 10, 1)
+    print(f"Bayes log loss of the smooth set: {log_loss(truth_s, p):.4f}")
+    return {"magic": (X, y, new, truth), "smooth, d = 10": (Xs, ys, new_s, truth_s)}
+
+
+def plan(n=1e8, d=20, m=512, n_passes=6, workers=64, gemm=6e10):
+    """What 1e8 rows would take, on paper."""
+    flops, bytes_read = 3 * n * m * m, 4 * n * d
+    return (
+        f"Plan for n = {n:.0e}, d = {d}, m = {m}: {flops:.1e} operations and {bytes_read / 1e9:.0f} GB read a pass; "
+        f"{n_passes} passes on {workers} cores at half of {gemm / 1e9:.0f} Gflop/s each: "
+        f"{n_passes * flops / (workers * gemm / 2) / 60:.0f} minutes; "
+        f"each task returns {8 * m * m / 1e6:.0f} MB of sums."
+    )
+
+
+def main():
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--full", action="store_true")
+    full = parser.parse_args().full
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        timed = passes(
+            [10_000, 100_000, 1_000_000] if full else [10_000, 100_000],
+            [10, 20, 50] if full else [10],
+            [128, 512, 1024] if full else [128, 512],
+        )
+        scored = accuracy(data_sets(1_000_000 if full else 20_000), 512 if full else 256)
+    text = "\n\n".join(
+        [
+            table(["n", "d", "m", "CPU s a pass", "share of gemm peak", "peak memory, MB"], timed),
+            f"log-log slope of the seconds against n (d = 10, m = 512): {slope(timed, 10, 512):.2f}",
+            table(["set", "rows", "method", "error %", "log loss", "CPU s"], scored),
+            plan(),
+        ]
+    )
+    write("scale", {"passes": timed, "accuracy": scored}, text)
+
+
+if __name__ == "__main__":
+    main()
