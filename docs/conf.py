@@ -50,12 +50,17 @@ html_math_renderer = "mathml"
 html_theme = "pydata_sphinx_theme"
 html_title = "softmargin"
 html_static_path = ["_static"]
+html_css_files = ["extra.css"]
+html_sidebars = {
+    name: [] for name in ("why", "quickstart", "migrating", "guide", "notation", "cli", "troubleshooting", "papers")
+}
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "show_prev_next": False,
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
@@ -67,7 +72,7 @@ def _inline(writer: Any, node: nodes.Node) -> None:
 
 
 def _display(writer: Any, node: nodes.Node) -> None:
-    writer.body.append(f'<div class="math">{tex2mathml(node.astext(), as_block=True)}</div>')
+    writer.body.append(f'<div class="formula">{tex2mathml(node.astext(), as_block=True)}</div>')
     raise nodes.SkipNode
 
 
