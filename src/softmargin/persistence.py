@@ -41,6 +41,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "softmargin.inference._posterior.Posterior",
     "softmargin.inference.hmc.diagnostics.Diagnostics",
     "softmargin.inference.hmc.posterior.SampledPosterior",
+    "softmargin.inference.sparse.SparsePosterior",
     "softmargin.inference.hmc.reference.Spectrum",
     "softmargin.inference.hmc.sampling.Draws",
     "softmargin.kernels._named.PrecomputedKernel",

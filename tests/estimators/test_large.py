@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import RBF
 from softmargin import BayesianSVC, BayesianSVR
 from softmargin.estimators import _large
 from softmargin.estimators._encodings import PairEncoding
+from softmargin.persistence import load, save
 
 
 def latent(X):
@@ -136,6 +137,23 @@ def test_what_it_cannot_do_is_an_error():
         BayesianSVC(inference="sparse", probability="map").fit(X, y)
     with pytest.raises(ValueError, match="n_inducing"):
         BayesianSVC(inference="sparse", n_inducing=0).fit(X, y)
+
+
+def test_what_needs_every_row_at_once_is_refused(fitted):
+    assert fitted.log_evidence() == fitted.log_evidence_
+    with pytest.raises(ValueError, match="never forms"):
+        fitted.log_evidence(method="ep")
+    with pytest.raises(ValueError, match="never forms"):
+        fitted.criterion_value("loo")
+
+
+def test_a_sparse_model_is_saved_without_code(tmp_path):
+    pytest.importorskip("skops")
+    X, y = binary(60)
+    model = BayesianSVC(inference="sparse", search=None, n_inducing=10, random_state=0).fit(X, y)
+    save(model, tmp_path / "model.skops")
+    again = load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
 def test_pairs_are_encoded_with_their_weights():

@@ -155,8 +155,17 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
             coefficients[k, inside] = model.svm.beta[group[inside]] * rows.share[inside]
         return coefficients
 
+    def _refuse_sparse(self, what: str) -> None:
+        """Raise unless the Gram matrix of the training rows is at hand."""
+        if self.inference_ == "sparse":
+            raise ValueError(
+                f"{what} needs the Gram matrix of all training rows, which inference='sparse' never forms; "
+                "`log_evidence_` has the bound, and a fit on fewer rows with another inference has the rest"
+            )
+
     def _criterion_value(self, models: list[LatentModel], name: str) -> float:
         """A registered criterion at the learnt hyperparameters, summed over the models."""
+        self._refuse_sparse("criterion_value")
         criterion = get_criterion(name)()
         total = 0.0
         for m in models:

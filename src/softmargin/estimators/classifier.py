@@ -451,6 +451,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         check_is_fitted(self)
         if kind == "naive" and method is None:
             return self.log_evidence_
+        self._refuse_sparse("log_evidence")
         total = 0.0
         for m in self._models:
             K = evaluate(m.kernel, m.rows.X).K

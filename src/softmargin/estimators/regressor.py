@@ -390,7 +390,8 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         check_is_fitted(self)
         if method is None:
             return self.log_evidence_
-        check_choice("method", method, self._inferences())
+        self._refuse_sparse("log_evidence")
+        check_choice("method", method, sorted(INFERENCES | REPRODUCTIONS))
         model = self._model
         K = evaluate(model.kernel, model.rows.X).K
         posterior = get_inference(method)().infer(K, model.rows.y, model.likelihood, model.rows.weight)
