@@ -13,6 +13,7 @@ from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
 from softmargin.distributed import blockwise
 from softmargin.estimators._base import LatentEstimator, check_choice, check_number, relevance
+from softmargin.estimators._callbacks import FitTasks, with_callbacks
 from softmargin.estimators._large import fit_large_regressor, is_large
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._rows import Rows, merge_rows
@@ -142,6 +143,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BayesianSVR":
         """Learn the hyperparameters and infer the posterior.
 
@@ -172,7 +174,8 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         # What separates the logarithms of the hyperparameters of y from those of the scaled target.
         shift = np.concatenate([given.theta - scaled.theta, units.shifts(noise.names)])
         previous = self._previous(len(shift))
-        tuning = self._tuning(HyperPrior.for_regression())
+        tasks = FitTasks.begin(self, X, y, sample_weight)
+        tuning = self._tuning(HyperPrior.for_regression(), tasks)
         bulk = in_bulk(rows.y, rows.weight)
         if np.all(bulk) or tuning.search is None:
             model = fit_latent(rows, scaled, noise, spread, tuning, previous)
@@ -186,6 +189,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         total = len(rows.y) if rows.weight is None else rows.weight.sum()
         self._set_learnt(model, rows.X, float(total), units, given, spread, shift)
         self._set_fitted(X, rows, units)
+        tasks.end()
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BayesianSVR":

@@ -51,6 +51,17 @@ class SiteGaussian:
         return _d_gram(self.core, self.root, np.zeros_like(self.beta)) * -2
 
 
+def with_positive_diagonal(K: Array) -> Array:
+    """Return K, with zeros of its diagonal (where f is known to be 0) raised to a variance that can be divided by."""
+    diagonal = np.diag(K)
+    least = 1e-12 * (float(diagonal.mean()) or 1.0)
+    if diagonal.min() >= least:
+        return K
+    K = K.copy()
+    np.fill_diagonal(K, np.maximum(diagonal, least))
+    return K
+
+
 def site_gaussian(K: Array, tau: Array, nu: Array) -> SiteGaussian:
     """Combine the prior N(0, K) with the sites.
 

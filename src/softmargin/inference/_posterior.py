@@ -67,8 +67,8 @@ class Posterior:
             explained = np.einsum("ij,ij->i", K_star @ self.pull, K_star)
         else:
             explained = np.einsum("ij,ij->j", *2 * (self._whiten(K_star),))
-        # Rounding must not turn a tiny variance negative.
-        return np.maximum(k_diag - explained, 1e-12 * k_diag)
+        # Rounding must not turn a tiny variance negative; where the kernel is zero, f is 0 to ten digits.
+        return np.maximum(k_diag - explained, np.maximum(1e-12 * k_diag, 1e-20))
 
     def latent_covariance(self, K_star: Array, K_new: Array) -> Array:
         """Joint covariance of f at new rows; ``K_new = k(X_new, X_new)``."""

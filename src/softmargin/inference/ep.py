@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array, NotPositiveDefiniteError
 from softmargin.inference._anderson import Anderson
-from softmargin.inference._gaussian import SiteGaussian, site_cholesky, site_gaussian
+from softmargin.inference._gaussian import SiteGaussian, site_cholesky, site_gaussian, with_positive_diagonal
 from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import check_likelihood
 from softmargin.inference.variational import Variational
@@ -84,6 +84,7 @@ class EP:
     ) -> Posterior:
         """Infer the posterior over the latent values; see `Inference.infer`."""
         check_likelihood(self, likelihood)
+        K = with_positive_diagonal(K)
         sweeps = 0
         for sites, damping in self._attempts(K, y, likelihood, weight, start):
             state, used = self._iterate(K, y, likelihood, weight, sites, damping)

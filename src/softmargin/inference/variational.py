@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array, NotPositiveDefiniteError
 from softmargin.inference._anderson import Anderson
-from softmargin.inference._gaussian import SiteGaussian, site_cholesky, site_gaussian
+from softmargin.inference._gaussian import SiteGaussian, site_cholesky, site_gaussian, with_positive_diagonal
 from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import check_likelihood
 from softmargin.likelihoods import ExpectedLogProb, Likelihood
@@ -74,6 +74,7 @@ class Variational:
     ) -> Posterior:
         """Infer the posterior over the latent values; see `Inference.infer`."""
         check_likelihood(self, likelihood)
+        K = with_positive_diagonal(K)
         sites = np.zeros(2 * len(y))
         if start is not None and start.site_precision is not None and start.site_shift is not None:
             sites = np.concatenate([start.site_precision, start.site_shift])

@@ -69,12 +69,12 @@ class Objective:
         problem = Problem(kernel.K, self.y, likelihood, self.weight)
         result = self.criterion(posterior, problem)
         sign = 1.0 if self.criterion.greater_is_better else -1.0
-        value, gradient = sign * result.value, None
+        value, gradient = sign * float(result.value), None
         if self.gradients and result.d_gram is not None and result.d_params is not None:
             gradient = sign * self.coordinates.pull(z, kernel.contract(result.d_gram), result.d_params)
         if self.log_prior is not None:
             prior, d_prior = self.log_prior(z)
-            value += prior
+            value += float(prior)
             gradient = None if gradient is None else gradient + d_prior
         evaluation = Evaluation(z, value, gradient, result.value, posterior)
         self._record(evaluation)
