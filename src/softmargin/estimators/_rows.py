@@ -102,7 +102,9 @@ def spread_of(X: Any, weight: Array | None) -> Array:
         row_weight = np.repeat(w, np.diff(stored.indptr))
         squares = row_weight * (stored.data - mean[stored.indices]) ** 2
         variance = np.bincount(stored.indices, weights=squares, minlength=X.shape[1])
-        variance += mean**2 * (1 - np.bincount(stored.indices, weights=row_weight, minlength=X.shape[1]))
+        zero_weight = 1 - np.bincount(stored.indices, weights=row_weight, minlength=X.shape[1])
+        full = np.bincount(stored.indices, minlength=X.shape[1]) == X.shape[0]
+        variance += np.where(full, 0.0, mean**2 * zero_weight)
         constant = np.asarray(X.max(axis=0).todense() == X.min(axis=0).todense()).ravel()
     else:
         mean = w @ X
