@@ -1,6 +1,7 @@
 """Gao, Gunn & Harris (2003), Mean field method for the support vector machine regression
 
-Figures 1 to 3 and the claims. The paper's problem: sinc at 40 evenly spaced inputs with Gaussian noise of sd 0.1, K = exp(-|x - x'|^2/4), epsilon = 0.1, C = 5.
+Figures 1 to 3 and the claims. The paper's problem: sinc at 40 evenly spaced inputs with Gaussian noise of sd 0.1,
+K = exp(-|x - x'|^2/4), epsilon = 0.1, C = 5.
 """
 
 import warnings
