@@ -449,3 +449,38 @@ def test_bad_data(sinc, model):
         model.predict_interval(X, 95)
     with pytest.raises(ValueError, match="name='gacv' is not allowed"):
         model.criterion_value("gacv")
+
+
+def test_search_path_of_a_kernel_with_two_amplitudes(sinc):
+    """Names repeat (the last one stays); each value must be converted by its own unit."""
+    X, y = sinc
+    kernel = ConstantKernel(1e4) * RBF(2.0) + ConstantKernel(1e3) * RBF(9.0)
+    model = BayesianSVR(kernel, max_iter=3).fit(X, 100 * y)
+    first = model.search_path_[0]
+    assert first["amplitude"] == pytest.approx(1e3)
+    assert first["length_scale_0"] == pytest.approx(9.0)
+    assert model.n_iter_ == len(model.search_path_)
+
+
+def test_callbacks_see_evaluations_and_can_stop(sinc):
+    """scikit-learn 1.9: a callback that returns True at the end of a task ends the search."""
+    pytest.importorskip("sklearn.callback")
+
+    class StopAfterThree:
+        seen = 0
+
+        def setup(self, estimator, context):
+            pass
+
+        def teardown(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context, **kwargs):
+            pass
+
+        def on_fit_task_end(self, estimator, context, **kwargs):
+            StopAfterThree.seen += 1
+            return StopAfterThree.seen >= 3
+
+    model = BayesianSVR().set_callbacks(StopAfterThree()).fit(*sinc)
+    assert model.n_iter_ <= 4 and np.all(np.isfinite(model.predict(sinc[0])))

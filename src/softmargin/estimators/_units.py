@@ -62,6 +62,19 @@ def in_bulk(y: Array, weight: Array | None) -> NDArray[np.bool_]:
     return bulk if rare else np.ones(len(y), dtype=bool)
 
 
+def path_in_units(path: list[dict[str, Any]], names: list[str], shift: Array, nats: float) -> list[dict[str, Any]]:
+    """The search's path in the units of y: its hyperparameters times exp(shift), its values less `nats`."""
+    factor = dict(zip(names, np.exp(shift)))
+    return [
+        {
+            **row,
+            **{name: float(row[name] * factor[name]) for name in factor},
+            **{name: float(row[name]) - nats for name in ("objective", "criterion")},
+        }
+        for row in path
+    ]
+
+
 def target_kernels(
     kernel: Kernel | str | None, spread: Array, nugget: bool | float, units: TargetUnits
 ) -> tuple[Kernel, Kernel]:

@@ -18,12 +18,12 @@ from softmargin.estimators._large import fit_large_regressor, is_large
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._rows import Rows, merge_rows
 from softmargin.estimators._stream import partial_fit_regressor
-from softmargin.estimators._tuning import fit_latent
-from softmargin.estimators._units import TargetUnits, in_bulk, target_kernels, target_noise, target_units
+from softmargin.estimators._tuning import Tuning, fit_latent
+from softmargin.estimators._units import TargetUnits, in_bulk, path_in_units, target_kernels, target_noise, target_units
 from softmargin.inference import INFERENCES, REPRODUCTIONS, get_inference
 from softmargin.kernels import evaluate
 from softmargin.likelihoods import EpsilonInsensitive, NoiseMixture, sample_noise
-from softmargin.search import HyperPrior
+from softmargin.search import Coordinates, HyperPrior, NoiseCoordinates
 
 
 class BayesianSVR(RegressorMixin, LatentEstimator):
@@ -106,6 +106,14 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
     (1, 2)
     """
 
+    _model: LatentModel
+    _smooth: LatentModel
+    """The same without its WhiteKernel terms."""
+    _density: EpsilonInsensitive
+    """The noise of the scaled target."""
+    y_center_: float
+    y_scale_: float
+
     def __init__(
         self,
         kernel: Any = None,
@@ -163,6 +171,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         if is_large(self, X):
             return fit_large_regressor(self, X, y, sample_weight)
         X, y, weight = self._validate_training(X, y, sample_weight, y_numeric=True)
+        tasks = FitTasks.begin(self, X, y, sample_weight)
         original = merge_rows(X, y.astype(np.float64), weight, precomputed=self._is_precomputed())
         units = target_units(original.y, original.weight)
         inputs = original.X / units.scale**2 if self._is_precomputed() else original.X
@@ -174,20 +183,11 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         # What separates the logarithms of the hyperparameters of y from those of the scaled target.
         shift = np.concatenate([given.theta - scaled.theta, units.shifts(noise.names)])
         previous = self._previous(len(shift))
-        tasks = FitTasks.begin(self, X, y, sample_weight)
-        tuning = self._tuning(HyperPrior.for_regression(), tasks)
+        tuning = self._tuning(HyperPrior.for_regression(), tasks, lambda model: _as_fitted(model, units))
         bulk = in_bulk(rows.y, rows.weight)
-        if np.all(bulk) or tuning.search is None:
-            model = fit_latent(rows, scaled, noise, spread, tuning, previous)
-        else:
-            # One gross error would set the noise level for all: such rows join after the search, where their pull is
-            # bounded by C.
-            part = rows.subset(bulk, rows.y[bulk], precomputed=self._is_precomputed())
-            learnt = fit_latent(part, scaled, noise, spread, tuning, previous)
-            final = fit_latent(rows, scaled, noise, spread, replace(tuning, search=None), learnt.z)
-            model = replace(final, path=learnt.path, objective=learnt.objective)
-        total = len(rows.y) if rows.weight is None else rows.weight.sum()
-        self._set_learnt(model, rows.X, float(total), units, given, spread, shift)
+        model = self._learn(rows, bulk, scaled, noise, spread, tuning, previous)
+        weight = np.ones_like(rows.y) if rows.weight is None else rows.weight
+        self._set_learnt(model, rows.X, float(weight.sum()), units, given, spread, shift, float(weight[bulk].sum()))
         self._set_fitted(X, rows, units)
         tasks.end()
         return self
@@ -221,6 +221,24 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
                 "diagonal of the training matrix instead"
             )
 
+    def _learn(
+        self,
+        rows: Rows,
+        bulk: np.ndarray,
+        kernel: Kernel,
+        noise: NoiseCoordinates,
+        spread: Array,
+        tuning: Tuning,
+        previous: Array | None,
+    ) -> LatentModel:
+        if np.all(bulk) or tuning.search is None:
+            return fit_latent(rows, kernel, noise, spread, tuning, previous)
+        # One gross error would set the noise level for all: such rows join after the search, where C bounds their pull.
+        part = rows.subset(bulk, rows.y[bulk], precomputed=self._is_precomputed())
+        learnt = fit_latent(part, kernel, noise, spread, tuning, previous)
+        final = fit_latent(rows, kernel, noise, spread, replace(tuning, search=None), learnt.z)
+        return replace(final, path=learnt.path, objective=learnt.objective)
+
     def _previous(self, n_z: int) -> Array | None:
         """Where the last fit ended, relative to the spread of its target, if this one may start there."""
         if not self.warm_start or not hasattr(self, "_model") or len(self._model.z) != n_z:
@@ -236,13 +254,17 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         given: Kernel,
         spread: Array,
         shift: Array,
+        searched: float | None = None,
     ) -> None:
-        """Set what follows from the model alone; `total` is the weight of all rows, X some of them."""
-        assert isinstance(model.likelihood, EpsilonInsensitive)
+        """Set what follows from the model alone.
+
+        `total` is the weight of all rows, X some of them, `searched` the weight of those of the search (None: all).
+        """
+        for optional in ("relevance_", "loo_log_density_"):
+            # Not every kernel and inference gives them: forget those of an earlier fit.
+            self.__dict__.pop(optional, None)
         scale = units.scale
-        self._model, self._smooth = model, model.without_nugget()
-        self._density = model.likelihood
-        self.y_center_, self.y_scale_ = units.center, scale
+        self.__dict__.update(_as_fitted(model, units))
         self.kernel_ = given.clone_with_theta((model.z + shift)[: given.n_dims])
         self.likelihood_ = EpsilonInsensitive(self._density.C / scale, self._density.epsilon * scale)
         self.C_, self.epsilon_ = self.likelihood_.C, self.likelihood_.epsilon
@@ -252,7 +274,10 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         # The density of y is that of the scaled target over the scale, once for every row.
         self._log_units = float(total * np.log(scale))
         self.log_evidence_ = float(model.posterior.log_evidence) - self._log_units
-        self.search_path_ = [self._in_units(row, shift) for row in model.path]
+        noise = target_noise(self.C, self.epsilon, units, learn=self.search is not None)
+        names = Coordinates(model.kernel, noise, len(spread)).names
+        nats = float((total if searched is None else searched) * np.log(scale))
+        self.search_path_ = path_in_units(model.path, names, shift, nats)
         self.n_iter_ = max(len(model.path), 1)
         relevances = relevance(model, spread)
         if relevances is not None:
@@ -268,13 +293,6 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         self.support_ = np.flatnonzero(np.any(coefficients != 0, axis=0))
         self.support_vectors_ = X[self.support_] if not self._is_precomputed() else np.empty((0, 0))
         self.dual_coef_ = coefficients[:, self.support_]
-
-    def _in_units(self, row: dict[str, Any], shift: Array) -> dict[str, Any]:
-        """One evaluation of the search in the units of y."""
-        names = list(row)[-len(shift) :] if len(shift) else []
-        scaled = {name: float(row[name] * np.exp(d)) for name, d in zip(names, shift)}
-        values = {name: row[name] - self._log_units for name in ("objective", "criterion")}
-        return {**row, **values, **scaled}
 
     # -- prediction ----------------------------------------------------------------------------------------------
 
@@ -406,3 +424,14 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         check_is_fitted(self)
         check_choice("name", name, ["evidence", "loo"])
         return self._criterion_value([self._model], name) - self._log_units
+
+
+def _as_fitted(model: LatentModel, units: TargetUnits) -> dict[str, Any]:
+    """The attributes that predictions need."""
+    return {
+        "_model": model,
+        "_smooth": model.without_nugget(),
+        "_density": model.likelihood,
+        "y_center_": units.center,
+        "y_scale_": units.scale,
+    }
