@@ -159,7 +159,11 @@ def test_three_classes_and_regression_have_tasks_too():
 
 @pytest.mark.usefixtures("callbacks")
 def test_teardown_happens_after_an_error():
-    recorder = Recorder()
-    with pytest.raises(ValueError, match="has none"):
-        BayesianSVC(criterion="gacv").set_callbacks(recorder).fit(X, Y)
+    class Failing(Recorder):
+        def on_fit_task_end(self, estimator, context):
+            raise RuntimeError("no disk")
+
+    recorder = Failing()
+    with pytest.raises(RuntimeError, match="no disk"):
+        BayesianSVC().set_callbacks(recorder).fit(X, Y)
     assert recorder.torn_down == 1

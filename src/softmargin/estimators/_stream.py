@@ -55,14 +55,15 @@ def update(model: LatentModel, rows: Any) -> LatentModel:
     return replace(model, posterior=replace(new, log_evidence=old.log_evidence + new.log_evidence))
 
 
-def _check_sparse(estimator: Any) -> None:
+def can_stream(estimator: Any) -> bool:
+    """Whether the estimator has `partial_fit`; the error says what it needs."""
     if estimator.inference != "sparse":
-        raise ValueError(f"partial_fit needs inference='sparse', got inference={estimator.inference!r}")
+        raise AttributeError(f"partial_fit needs inference='sparse', got inference={estimator.inference!r}")
+    return True
 
 
 def partial_fit_classifier(estimator: Any, X: Any, y: Any, classes: Any, sample_weight: Any) -> Any:
     """`BayesianSVC.partial_fit`."""
-    _check_sparse(estimator)
     labels = np.unique(np.asarray(y))
     if not hasattr(estimator, "_models"):
         missing = [] if classes is None else np.setdiff1d(classes, labels).tolist()
@@ -87,7 +88,6 @@ def partial_fit_classifier(estimator: Any, X: Any, y: Any, classes: Any, sample_
 
 def partial_fit_regressor(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Any:
     """`BayesianSVR.partial_fit`."""
-    _check_sparse(estimator)
     if not hasattr(estimator, "_model"):
         return estimator.fit(X, y, sample_weight)
     source = open_rows(estimator, X, y, sample_weight, y_numeric=True, reset=False)

@@ -9,6 +9,7 @@ from scipy.special import expit, log_expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
@@ -22,7 +23,7 @@ from softmargin.estimators._large import fit_large_classifier, is_large
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import couple, fit_temperature, pairwise_table, temper
 from softmargin.estimators._rows import Rows, merge_rows
-from softmargin.estimators._stream import partial_fit_classifier
+from softmargin.estimators._stream import can_stream, partial_fit_classifier
 from softmargin.estimators._tuning import classifier_prior, fit_latent
 from softmargin.kernels import evaluate, make_kernel
 from softmargin.likelihoods import get_likelihood
@@ -196,6 +197,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         tasks.end()
         return self
 
+    @available_if(can_stream)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "BayesianSVC":
         """Update the model by a batch of a stream (`inference="sparse"` only).
 

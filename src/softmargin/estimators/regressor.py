@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from softmargin._linalg import Array
@@ -17,7 +18,7 @@ from softmargin.estimators._callbacks import FitTasks, with_callbacks
 from softmargin.estimators._large import fit_large_regressor, is_large
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._rows import Rows, merge_rows
-from softmargin.estimators._stream import partial_fit_regressor
+from softmargin.estimators._stream import can_stream, partial_fit_regressor
 from softmargin.estimators._tuning import Tuning, fit_latent
 from softmargin.estimators._units import TargetUnits, in_bulk, path_in_units, target_kernels, target_noise, target_units
 from softmargin.inference import INFERENCES, REPRODUCTIONS, get_inference
@@ -192,6 +193,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         tasks.end()
         return self
 
+    @available_if(can_stream)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BayesianSVR":
         """Update the model by a batch of a stream (`inference="sparse"` only).
 
