@@ -41,7 +41,7 @@ class Claim:
     why: str = ""
 
     def __post_init__(self) -> None:
-        if isinstance(self.agrees, bool):
+        if not isinstance(self.agrees, str):
             object.__setattr__(self, "agrees", "yes" if self.agrees else "no")
         if self.agrees not in VERDICTS:
             raise ValueError(f"agrees={self.agrees!r} is not one of {VERDICTS}")

@@ -76,7 +76,7 @@ def _chained() -> Claim:
 
 def figure_6(out: Path, side: int) -> list[Claim]:
     """The evidence over C and C K0."""
-    x = np.geomspace(0.7, 3.5, side)
+    x = np.geomspace(0.7, 6.0, side)
     y = np.sort(np.append(np.linspace(-0.5, 2.0, side - 1), np.log10(PRODUCT)))
     values = surface(x, y, lambda a, b: (a, 10**b / a, _toy.LENGTH))
     draw(out / "sollich2002_figure6.png", x, y, values, "C", "log10 C K0")
@@ -102,6 +102,25 @@ def figure_6(out: Path, side: int) -> list[Claim]:
             verdict(span > 0.02),
         ),
     ]
+
+
+def section_4(n_datasets: int) -> Claim:
+    """The evidence averaged over data sets, which theory says is largest at the truth if it is normalised."""
+    Cs = np.array([0.9, 1.3, 1.7, 2.1, 2.6, 3.2])
+    curves = np.zeros((len(_toy.KINDS), len(Cs)))
+    for seed, data in enumerate(_toy.draws()[:n_datasets]):
+        for j, C in enumerate(Cs):
+            here = _toy.point(data, C, PRODUCT / C, _toy.LENGTH, seed=seed)
+            curves[:, j] += [here.evidence(kind) / n_datasets for kind in _toy.KINDS]
+    best = [float(np.exp(_toy.peak(np.log(Cs), curve))) for curve in curves]
+    return Claim(
+        "Section 4",
+        "Averaged over data sets from the model, the normalised evidence is largest at the true C = 2, the naive below",
+        "2 (theory)",
+        ", ".join(f"{kind} {C:.2f}" for kind, C in zip(_toy.KINDS, best)),
+        verdict(best[0] < 1.7, *(abs(C - 2) < 0.5 for C in best[1:])),
+        f"mean over {n_datasets} data sets along C K0 = 2.5",
+    )
 
 
 def figure_7(out: Path, n_more: int) -> list[Claim]:
@@ -136,8 +155,9 @@ def figure_7(out: Path, n_more: int) -> list[Claim]:
             f"maximum at K0 = {first[0]:.1f} (joint), {first[1]:.1f} (conditional); {rising} of {len(clean)} clean "
             "draws have a higher conditional evidence at K0 = 1,000 than at the true 1.25",
             verdict(rising > len(clean) / 2),
-            "a property of the paper's sample, as its text warns: on most clean draws the normalised evidence has its "
-            "maximum near the truth, while the naive one does rise without limit",
+            "a property of the paper's sample, as its text warns: no guarantee holds for a single data set"
+            if rising <= len(clean) / 2
+            else "",
         ),
     ]
 
