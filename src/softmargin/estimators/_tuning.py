@@ -94,7 +94,9 @@ def fit_latent(
     # The search runs with fewer digits, without held-out rows, or on another likelihood: this is the last word.
     first = last if last is not None and last.posterior.beta.shape == rows.y.shape else None
     posterior = tuning.inference.infer(K, rows.y, model.likelihood, rows.weight, first and first.posterior)
-    svm = posterior if posterior.method == "map" else MAP(gradients=False).infer(K, rows.y, model.likelihood, rows.weight)
+    svm = posterior
+    if posterior.method != "map":
+        svm = MAP(gradients=False).infer(K, rows.y, model.likelihood, rows.weight)
     # The gradient has done its work: n^2 numbers less to keep.
     posterior, svm = replace(posterior, d_gram=None), replace(svm, d_gram=None)
     return LatentModel(rows, model.kernel, model.likelihood, posterior, svm, path, value, z)
