@@ -31,7 +31,7 @@ FIXED = ConstantKernel(3.0) * RBF(1.5) + ConstantKernel(0.3)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @parametrize_with_checks(
     [
-        *(BayesianSVC(search=None, inference=name) for name in QUICK),
+        *(BayesianSVC(search=None, inference=name) for name in [*QUICK, "sparse"]),
         BayesianSVC(search=None, loss="squared_hinge", probability="mean"),
         BayesianSVC(max_iter=1, criterion="loo"),
     ]

@@ -137,3 +137,11 @@ def test_balanced_classes_count_weights(copies):
 def test_a_class_without_weight_is_refused():
     with pytest.raises(ValueError, match="class_weight removes every row of a class"):
         BayesianSVC(search=None, class_weight={0: 0.0, 1: 1.0}).fit(X, Y)
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", {0: 1.0, 1: 3.0}], ids=str)
+def test_weights_are_copies_in_sparse_inference(copies, class_weight):
+    sparse = {"inference": "sparse", "n_inducing": 20, "search": None, "class_weight": class_weight, "random_state": 0}
+    repeated = BayesianSVC(**sparse).fit(np.repeat(X, copies, axis=0), np.repeat(Y, copies))
+    weighted = BayesianSVC(**sparse).fit(X, Y, sample_weight=copies)
+    assert_allclose(weighted.predict_proba(NEW), repeated.predict_proba(NEW), atol=1e-9)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -17,7 +16,7 @@ from softmargin.distributed import DaskRows, is_dask
 from softmargin.estimators._encodings import PairEncoding, ScaledEncoding
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import fit_temperature, temper
-from softmargin.estimators._rows import spread_of
+from softmargin.estimators._rows import class_weights, merge_rows, spread_of
 from softmargin.estimators._sparse_fit import Sample, fit_sparse, leave_one_out
 from softmargin.estimators._tuning import classifier_prior
 from softmargin.estimators._units import target_kernels, target_noise, target_units
@@ -81,6 +80,11 @@ def open_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, **kwargs: Any)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not np.any(weight > 0):
             raise ValueError("sample_weight is zero for every row; give at least one row a positive weight")
+    if X.shape[0] <= SAMPLE:
+        # Inducing points are drawn among distinct rows, in an order of their own: a weight is exactly so many copies.
+        labels, index = np.unique(y, return_inverse=True)
+        merged = merge_rows(X, index.astype(np.float64), weight)
+        X, y, weight = merged.X, labels[merged.y.astype(int)], merged.weight
     return LocalRows(X, y, weight)
 
 
@@ -127,7 +131,8 @@ def fit_large_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any) -> 
     drawn = draw(source, seed, classes)
     class_weight = None
     if estimator.class_weight is not None:
-        class_weight = compute_class_weight(estimator.class_weight, classes=classes, y=drawn.y)
+        index = np.searchsorted(classes, drawn.y)
+        class_weight = class_weights(estimator.class_weight, classes, index, drawn.weight)
     k = len(classes)
     pairs = list(combinations(range(k), 2)) if k == 2 or estimator.multi_class == "ovo" else [(-1, b) for b in range(k)]
     spread = spread_of(drawn.X, drawn.weight)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.class_weight import compute_class_weight
 
 from softmargin._linalg import Array
 
@@ -89,6 +90,23 @@ def _unique(X: Any, y: Array) -> tuple[np.ndarray, np.ndarray]:
     group = np.empty(len(table), dtype=int)
     group[order] = np.cumsum(new) - 1
     return order[new], group
+
+
+def class_weights(class_weight: Any, classes: np.ndarray, index: np.ndarray, weight: Array | None) -> Array:
+    """The weight of each class, shape (n_classes,); "balanced" counts a row as often as its weight says.
+
+    Parameters
+    ----------
+    class_weight : dict or "balanced"
+    classes : ndarray of shape (n_classes,)
+    index : ndarray of shape (n,)
+        Class of each row.
+    weight : ndarray of shape (n,) or None
+    """
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        counts = np.bincount(index, weights=weight, minlength=len(classes))
+        return np.asarray(counts.sum() / (len(classes) * np.maximum(counts, np.finfo(float).tiny)))
+    return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes[index]), dtype=float)
 
 
 def spread_of(X: Any, weight: Array | None) -> Array:

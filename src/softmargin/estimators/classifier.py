@@ -8,7 +8,6 @@ from joblib import Parallel, delayed, effective_n_jobs
 from scipy.special import expit, log_expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -22,7 +21,7 @@ from softmargin.estimators._callbacks import FitTasks, with_callbacks
 from softmargin.estimators._large import fit_large_classifier, is_large
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import couple, fit_temperature, pairwise_table, temper
-from softmargin.estimators._rows import Rows, merge_rows
+from softmargin.estimators._rows import Rows, class_weights, merge_rows
 from softmargin.estimators._stream import can_stream, partial_fit_classifier
 from softmargin.estimators._tuning import classifier_prior, fit_latent
 from softmargin.kernels import evaluate, make_kernel
@@ -185,7 +184,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
                 f"BayesianSVC needs at least 2 classes in y, got 1 class: {classes[0]!r}. "
                 "Check that y has the labels and not one constant"
             )
-        weight = self._weigh_classes(classes, index, y, weight)
+        weight = self._weigh_classes(classes, index, weight)
         tasks = FitTasks.begin(self, X, y, sample_weight)
         previous = [m.z for m in self._models] if self.warm_start and hasattr(self, "_models") else None
         self.classes_ = classes
@@ -220,14 +219,10 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
-    def _weigh_classes(self, classes: np.ndarray, index: np.ndarray, y: Any, weight: Array | None) -> Array | None:
+    def _weigh_classes(self, classes: np.ndarray, index: np.ndarray, weight: Array | None) -> Array | None:
         """Multiply the weights by those of the classes; every class must keep a row."""
         if self.class_weight is not None:
-            if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-                counts = np.bincount(index, weights=weight)
-                each = counts.sum() / (len(classes) * np.maximum(counts, np.finfo(float).tiny))
-            else:
-                each = compute_class_weight(self.class_weight, classes=classes, y=y)
+            each = class_weights(self.class_weight, classes, index, weight)
             weight = each[index] if weight is None else weight * each[index]
         if weight is not None and len(np.unique(index[weight > 0])) < len(classes):
             raise ValueError(
