@@ -20,11 +20,11 @@ from softmargin import BayesianSVC
 
 # Trials and sweeps of the random walk, trials and steps of the ascent.
 REDUCED = {
-    "crabs": (3, 60, 1, 30),
-    "pima": (2, 12, 1, 12),
-    "wdbc": (1, 3, 1, 8),
-    "twonorm": (2, 5, 1, 15),
-    "ringnorm": (1, 4, 1, 8),
+    "crabs": (2, 60, 1, 25),
+    "pima": (2, 12, 1, 15),
+    "wdbc": (1, 3, 1, 10),
+    "twonorm": (2, 5, 1, 40),
+    "ringnorm": (1, 4, 1, 10),
 }
 FULL = {name: (25, 200, 25 if name == "crabs" else 10, 80) for name in _gold.SETS}
 
@@ -69,7 +69,7 @@ def tables(name: str, trials: dict[str, list[Trial]], counts: tuple[int, int, in
     errors["ES"] = np.array([min(t.errors) for t in trials["Evid grad"]])
     means = {column: float(values.mean()) for column, values in errors.items()}
     best = {column: float(values.min()) for column, values in errors.items()}
-    few = f"{counts[0]} walks of at most {counts[1]} sweeps, {counts[2]} ascents of at most {counts[3]} steps"
+    few = f"{counts[0]} walk(s) of at most {counts[1]} sweeps, {counts[2]} ascent(s) of at most {counts[3]} steps"
     simple = float(np.mean([means[column] for column in SIMPLE]))
     ours = ", ".join(f"{column} {_mean_and_sd(errors[column])}" for column in COLUMNS)
     return [
