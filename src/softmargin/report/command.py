@@ -15,6 +15,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
+from threadpoolctl import threadpool_limits
 
 from softmargin import persistence
 from softmargin.report import terminal
@@ -63,12 +64,31 @@ class Request:
         )
 
 
+SMALL = 1000
+"""Up to so many rows one thread of the linear algebra is enough; more would fight for the cores."""
+
+
 def run_fit(request: Request, *, out: Path | None, report: Path | None, baseline: bool) -> int:
     """Fit, save, measure, report; return the exit code."""
     stdout, stderr = Console(), Console(stderr=True)
     show = stderr.is_terminal and not request.as_json
     with waiting(stderr, f"Reading {request.data}", show=show):
         table = request.table()
+    with threadpool_limits(1 if len(table.y) <= SMALL else None):
+        return _fit_and_tell(request, table, stdout, stderr, out=out, report=report, baseline=baseline)
+
+
+def _fit_and_tell(
+    request: Request,
+    table: Table,
+    stdout: Console,
+    stderr: Console,
+    *,
+    out: Path | None,
+    report: Path | None,
+    baseline: bool,
+) -> int:
+    show = stderr.is_terminal and not request.as_json
     with interruptible(stderr) as interrupt:
         with tuning(stderr, interrupt, show=show):
             experiment = request.fit(table)
