@@ -76,8 +76,8 @@ def histograms(out: Path, all_trials: dict[str, dict[str, list[Trial]]]) -> list
                 "by eye",
                 f"simple criteria {min(simple):.1f} to {max(simple):.1f} % ({len(simple)} trials), ascent "
                 f"{min(ascents):.1f} to {max(ascents):.1f} % ({len(ascents)})",
-                verdict(np.ptp(ascents) <= np.ptp(simple), max(ascents) < max(simple)),
-                "" if len(ascents) > 3 else "too few trials for a spread of the ascent by default",
+                verdict(len(ascents) > 2 and np.ptp(ascents) <= np.ptp(simple), max(ascents) < max(simple)),
+                "" if len(ascents) > 2 else "too few ascents by default to show their spread",
             )
         )
     return claims
