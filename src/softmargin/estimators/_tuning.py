@@ -38,6 +38,8 @@ logger = logging.getLogger(__name__)
 
 SMALL = 100
 """Up to so many rows the second stage gets a second start: with little data the optimum can have two basins."""
+ONE_THREAD_UP_TO = 1000
+"""Rows up to which one BLAS thread is used."""
 RARE = 0.15
 """A class rarer than this needs a wider prior on the offset."""
 SECOND_START = {"length_scale": -0.4, "amplitude": 1.0, "offset": -1.0, "C": 0.5}
@@ -83,6 +85,14 @@ def fit_latent(
     rows: Rows, kernel: Kernel, noise: NoiseCoordinates, spread: Array, tuning: Tuning, start: Array | None = None
 ) -> LatentModel:
     """Learn the hyperparameters of one latent function and infer its posterior."""
+    # Small matrices gain nothing from several BLAS threads, and on a busy machine the threads wait for each other.
+    with threadpool_limits(1 if len(rows.y) <= ONE_THREAD_UP_TO else None):
+        return _fit_latent(rows, kernel, noise, spread, tuning, start)
+
+
+def _fit_latent(
+    rows: Rows, kernel: Kernel, noise: NoiseCoordinates, spread: Array, tuning: Tuning, start: Array | None
+) -> LatentModel:
     coordinates = Coordinates(kernel, noise, n_features=len(spread))
     path: list[dict[str, Any]] = []
     usable = start is not None and len(start) == len(coordinates.start)
