@@ -70,7 +70,7 @@ def test_never_much_worse_than_the_base_rate(case, seed):
 def optima(bunch, n_starts):
     """Objectives reached from the default start and from random ones."""
     X, y = bunch.data[bunch.train], bunch.target[bunch.train]
-    model = BayesianSVC(n_restarts=n_starts - 1, random_state=0, tol=1e-4, max_iter=200).fit(X, y)
+    model = BayesianSVC(n_restarts=n_starts - 1, random_state=0).fit(X, y)
     last = {}
     for row in model.search_path_:
         if row["stage"] == "loo":
