@@ -116,9 +116,9 @@ def fit_large_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any) -> 
     """`BayesianSVC.fit` by sparse inference."""
     if estimator.probability == "map":
         raise ValueError("probability='map' needs the SVM itself, which sparse inference does not solve; use 'average'")
-    if not is_dask(y):
-        check_classification_targets(y)
     source = open_rows(estimator, X, y, sample_weight)
+    if isinstance(source, LocalRows):
+        check_classification_targets(source.y)
     classes = source.labels()
     if len(classes) < 2:
         raise ValueError(
