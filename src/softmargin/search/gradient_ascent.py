@@ -174,7 +174,8 @@ def _paper(state: _State, gradient: Array) -> Array:
         grown = np.abs(gradient) > 1.5 * np.maximum(np.abs(last), 0.1 * state.peak)
         turned = gradient * last < -0.25 * last**2
         if np.any(grown & turned):
-            state.rates = np.where(grown | turned, 0.5 * state.rates, state.rates)
+            # All of them: the entry that turned need not be the one whose move made it turn.
+            state.rates = 0.5 * state.rates
             move = np.clip(state.rates * last, -LARGEST_STEP, LARGEST_STEP)
             state.second = move
             return move - taken
