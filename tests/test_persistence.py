@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 
 import softmargin
-from softmargin import estimators, persistence
+from softmargin import persistence
 from softmargin.inference import INFERENCES
 from softmargin.kernels import KERNEL_NAMES
 from softmargin.persistence import ModelFileError
@@ -71,7 +71,6 @@ def test_every_kernel_can_be_saved(kernel, data, tmp_path):
     np.testing.assert_array_equal(again.predict(data[0]), model.predict(data[0]))
 
 
-@pytest.mark.skipif(not hasattr(estimators, "BayesianSVR"), reason="the regressor is not there yet")
 def test_regressor_and_three_classes(data, tmp_path):
     X, _ = data
     models = [

@@ -136,7 +136,7 @@ def test_input_contraction_of_a_gram_matrix_is_doubled():
 
 def test_input_contraction_of_a_foreign_kernel_is_refused():
     X = inputs(4)
-    with pytest.raises(NotImplementedError, match="ExpSineSquared"):
+    with pytest.raises(TypeError, match="ExpSineSquared"):
         kernels.contract_inputs(ExpSineSquared(), X, X, np.ones((4, 4)))
 
 

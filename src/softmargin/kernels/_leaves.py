@@ -125,7 +125,7 @@ class Foreign:
         return self.kernel(np.vstack([self.X, self.Z]), eval_gradient=True)[1][:n, n:]
 
     def contract_inputs(self, s: slice, G: Array) -> Array:
-        raise NotImplementedError(
+        raise TypeError(
             f"no derivative with respect to the inputs is known for {type(self.kernel).__name__}; use {KNOWN}"
         )
 
@@ -158,7 +158,7 @@ class Diagonal:
         return np.array(self.slopes) * G.sum()
 
     def contract_inputs(self, s: slice, G: Array) -> Array | float:
-        raise NotImplementedError("the derivative of the diagonal with respect to the inputs is not needed anywhere")
+        raise TypeError("the derivative of the diagonal with respect to the inputs is not needed anywhere")
 
 
 class ForeignDiagonal:
@@ -183,7 +183,7 @@ class ForeignDiagonal:
         return total
 
     def contract_inputs(self, s: slice, G: Array) -> Array | float:
-        raise NotImplementedError("the derivative of the diagonal with respect to the inputs is not needed anywhere")
+        raise TypeError("the derivative of the diagonal with respect to the inputs is not needed anywhere")
 
 
 def _refuse_sparse(kernel: Any, X: Inputs, Z: Inputs | None) -> None:
