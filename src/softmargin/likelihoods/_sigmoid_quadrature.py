@@ -183,33 +183,3 @@ def sigmoid_moments(m, v, C, w, kind):
         out[2, i] = w[i] * (sums[3] - slope * sums[1]) / sums[0] / v[i]
         out[3, i] = w[i] * sums[4] / sums[0]
     return out
-
-
-@njit(cache=True)
-def expected_log_sigmoid(m, v, C, w, kind):
-    """E[w ln P(z)], z ~ N(m, v), and its derivatives with respect to m, v and C; shape (4, n)."""
-    out = np.zeros((4, m.size))
-    bends = _bends(C, kind)
-    for i in range(m.size):
-        s = math.sqrt(v[i])
-        cuts = np.empty(_BENDS.size + 11)
-        cuts[: _BENDS.size] = bends
-        cuts[_BENDS.size : _BENDS.size + 2] = (-1.0, 1.0)
-        cuts[_BENDS.size + 2 :] = m[i] + s * np.linspace(-9, 9, 9)
-        cuts = np.sort(np.clip(cuts, m[i] - 9 * s, m[i] + 9 * s))
-        for j in range(cuts.size - 1):
-            half, centre = 0.5 * (cuts[j + 1] - cuts[j]), 0.5 * (cuts[j + 1] + cuts[j])
-            if half <= 0:
-                continue
-            for k in range(_NODES.size):
-                x = centre + half * _NODES[k]
-                t = (x - m[i]) / s
-                density = w[i] * half * _WEIGHTS[k] * math.exp(-0.5 * t * t) / (s * math.sqrt(2 * math.pi))
-                r, dr = _r(x, kind)
-                q = _q(C * r)
-                out[0, i] += density * _log_p(C * r)
-                out[1, i] += density * C * dr * q
-                # Stein's identity: E[l''] = E[l' (z - m)]/v holds with the kinks.
-                out[2, i] += density * 0.5 * C * dr * q * t / s
-                out[3, i] += density * r * q
-    return out

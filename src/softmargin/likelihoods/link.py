@@ -10,11 +10,11 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import expit, log_expit
 
+from softmargin.likelihoods._expected_sigmoid import expected_log_sigmoid
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
 from softmargin.likelihoods._sigmoid_quadrature import (
     HINGE_LINK,
     SQUARED_LINK,
-    expected_log_sigmoid,
     sigmoid_moments,
 )
 
