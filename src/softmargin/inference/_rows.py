@@ -119,14 +119,17 @@ class LocalRows:
         if self._cached_for is not statistic.prior:
             self._cache.clear()
             self._cached_for = statistic.prior
+        # Memory for the features of a block and for work on them: fresh pages for every block would cost a tenth.
+        shape = (min(self.block_rows, self.n_rows), len(statistic.prior.Z))
+        memory, work = (np.empty(shape, dtype=statistic.prior.dtype) for _ in range(2))
         result = None
         for s, X, y, weight in self._blocks():
             features = self._cache.get(s.start)
             if features is None:
-                features = statistic.prior.features(X)
+                features = statistic.prior.features(X, None if keep else memory[: len(y)])
                 if keep:
                     self._cache[s.start] = features
-            block = statistic(X, y, weight, features)
+            block = statistic(X, y, weight, features, work)
             result = block if result is None else result.add(block)
         return result
 

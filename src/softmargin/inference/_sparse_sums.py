@@ -16,7 +16,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky
@@ -27,9 +27,6 @@ JITTER = {"float64": 1e-12, "float32": 1e-6}
 """Relative to the mean of k(z, z). A jittered u = f(Z) + noise is still a lower bound, only a looser one."""
 SMALLEST_VARIANCE = 1e-14
 """Relative to k(x, x): a row at an inducing point must not get a negative variance by rounding."""
-
-DIAGONAL_BLOCK = 128
-"""Order of the diagonal blocks of a blocked forward substitution."""
 
 
 @dataclass(frozen=True)
@@ -73,29 +70,20 @@ class SparsePrior:
             f"{jitter:.0e}: the kernel is not a covariance function, or its values overflow"
         )
 
-    def features(self, X: Any) -> Features:
-        """Whiten the cross-covariances of a block of rows."""
+    def features(self, X: Any, out: Any = None) -> Features:
+        """Whiten the cross-covariances of a block of rows, in the memory of `out` (rows, m) if given."""
         k_diag = diag(self.kernel, X)
-        K = (gram_single if self.dtype == "float32" else gram)(self.kernel, X, self.Z)
-        F = solve_rows(self.L, K)
+        K = gram_single(self.kernel, X, self.Z, out) if self.dtype == "float32" else gram(self.kernel, X, self.Z)
+        F = solve_rows(self.L, K, overwrite=True)
         explained = np.einsum("ij,ij->i", F, F).astype(np.float64, copy=False)
         return Features(F, k_diag, np.maximum(k_diag - explained, SMALLEST_VARIANCE * k_diag))
 
 
-def solve_rows(L: Array, rows: Any) -> Any:
-    """(L^-1 rows')', shape (n, m): forward substitution for every row, in the rows' own precision.
-
-    Blocked, so that nearly all of the work is matrix products; only the diagonal blocks of L are inverted.
-    """
-    m, dtype = len(L), rows.dtype
-    factor = L.astype(dtype, copy=False)
-    out = np.empty((len(rows), m), dtype=dtype)
-    for start in range(0, m, DIAGONAL_BLOCK):
-        j = slice(start, min(start + DIAGONAL_BLOCK, m))
-        inverse = lapack.dtrtri(L[j, j], lower=1)[0].astype(dtype, copy=False)
-        rest = rows[:, j] - out[:, :start] @ factor[j, :start].T if start else rows[:, j]
-        np.matmul(rest, inverse.T, out=out[:, j])
-    return out
+def solve_rows(L: Array, rows: Any, overwrite: bool = False) -> Any:
+    """(L^-1 rows')', shape (n, m): forward substitution for every row, in the rows' own precision."""
+    trsm = blas.strsm if rows.dtype == np.float32 else blas.dtrsm
+    # C-ordered rows are the columns of a Fortran-ordered matrix: nothing is transposed in memory.
+    return trsm(1.0, L.astype(rows.dtype, copy=False), rows.T, lower=1, overwrite_b=int(overwrite)).T
 
 
 @dataclass(frozen=True)
@@ -157,7 +145,9 @@ class StartStatistic:
         """Memory that one row's features take."""
         return len(self.prior.Z) * np.dtype(self.prior.dtype).itemsize + 16
 
-    def __call__(self, X: Any, y: Array, weight: Array | None, features: Features | None = None) -> RowSums:
+    def __call__(
+        self, X: Any, y: Array, weight: Array | None, features: Features | None = None, work: Any = None
+    ) -> RowSums:
         """Sum the sites."""
         F = (self.prior.features(X) if features is None else features).F
         tau, nu = self.likelihood.initial_sites(np.asarray(y, dtype=np.float64), weight)
@@ -183,17 +173,21 @@ class RowStatistic:
         """Memory that one row's features take."""
         return len(self.prior.Z) * np.dtype(self.prior.dtype).itemsize + 16
 
-    def __call__(self, X: Any, y: Array, weight: Array | None, features: Features | None = None) -> RowSums:
-        """Sum over the rows of a block; `features` are those of X, if already known."""
+    def __call__(
+        self, X: Any, y: Array, weight: Array | None, features: Features | None = None, work: Any = None
+    ) -> RowSums:
+        """Sum over the rows of a block; `features` are those of X, if already known, and `work` memory like theirs."""
         features = self.prior.features(X) if features is None else features
         F, dtype = features.F, features.F.dtype
         mean = np.asarray(F @ self.q.mean.astype(dtype), dtype=np.float64)
-        spread = solve_rows(self.q.factor, F)
-        variance = features.residual + np.einsum("ij,ij->i", spread, spread)
+        work = np.empty_like(F) if work is None else work[: len(F)]
+        work[...] = F
+        work = solve_rows(self.q.factor, work, overwrite=True)
+        variance = features.residual + np.einsum("ij,ij->i", work, work)
         expected = self.likelihood.expected_log_prob(np.asarray(y, dtype=np.float64), mean, variance, weight)
         # A likelihood that is not log-concave can ask for negative precision; q is then pulled less, never torn.
         w = np.maximum(-2 * expected.d_var, 0)
-        G = np.sqrt(w).astype(dtype)[:, None] * F
+        G = np.multiply(np.sqrt(w).astype(dtype)[:, None], F, out=work)
         sums = RowSums(
             value=float(expected.value.sum()),
             pull=np.asarray(expected.d_mean.astype(dtype) @ F, dtype=np.float64),
