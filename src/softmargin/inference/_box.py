@@ -14,6 +14,7 @@ Its primal is beta'K beta / 2 + sum_i L_i(r_i) with r = target - f and the loss 
 so that the duality gap is a sum over rows of non-negative terms, free of cancellation (`measure`).
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -109,7 +110,7 @@ def _measure(beta, mean, diag, target, lower, upper, ridge, epsilon):
     """Primal, gap and rounding level; see `Measure`."""
     size = 0.0
     for i in range(beta.size):
-        size += np.sqrt(abs(diag[i])) * abs(beta[i])
+        size += math.sqrt(abs(diag[i])) * abs(beta[i])
     primal, gap, rounding = 0.0, 0.0, 0.0
     for i in range(beta.size):
         b, r = beta[i], target[i] - mean[i]
@@ -118,7 +119,7 @@ def _measure(beta, mean, diag, target, lower, upper, ridge, epsilon):
         if excess == 0.0:
             best = 0.0
         elif ridge[i] > 0:
-            best = min(max(np.sign(r) * excess / ridge[i], lower[i]), upper[i])
+            best = min(max(math.copysign(excess, r) / ridge[i], lower[i]), upper[i])
         else:
             best = upper[i] if r > 0 else lower[i]
         primal += 0.5 * b * mean[i] + best * r - epsilon * abs(best) - 0.5 * ridge[i] * best * best
@@ -126,6 +127,6 @@ def _measure(beta, mean, diag, target, lower, upper, ridge, epsilon):
         term = (best - b) * (r - 0.5 * ridge[i] * (best + b)) - epsilon * (abs(best) - abs(b))
         gap += max(term, 0.0)
         # |f_i| is rounded by about epsilon sqrt(K_ii) sum_j sqrt(K_jj) |beta_j| (Cauchy-Schwarz).
-        rounding += abs(best - b) * np.sqrt(abs(diag[i])) * size
+        rounding += abs(best - b) * math.sqrt(abs(diag[i])) * size
     # Errors of many terms partly cancel: a quarter of the bound is still well above what is seen.
     return primal, gap, 0.25 * MACHINE_EPSILON * rounding

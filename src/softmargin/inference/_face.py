@@ -3,7 +3,12 @@
 Weights at a bound stay there; the free ones F solve (K + ridge)_FF d = -gradient_F by Cholesky. A step that
 meets bounds is bent along them while the objective falls, the weights that met one leave the factor by a rank-one
 update (order |F|^2, no new factorisation), and the equations are solved again: at most |F| times in all.
+
+The compiled functions are written as plain loops: numba translates NumPy's array functions several times more slowly,
+and the first fit on a machine waits for it.
 """
+
+import math
 
 import numpy as np
 from numba import njit
@@ -41,7 +46,10 @@ def minimise_face(K: Array, problem: BoxProblem, grad: Array, beta: Array, noise
         lower, upper = (bound[rows] for bound in problem.pieces(beta))
         slope = grad[rows] + problem.epsilon * np.sign(beta[rows])
         moved = beta[rows]
-        used, done = _to_face_minimum(Q, _upper_factor(Q), slope, moved, lower, upper, noise, MAX_SOLVES - solves)
+        alive = np.ones(rows.size, dtype=bool)
+        used, done = _to_face_minimum(
+            Q, _upper_factor(Q), slope, moved, lower, upper, alive, noise, MAX_SOLVES - solves
+        )
         step = moved - beta[rows]
         beta[rows] = moved
         grad[rows] += problem.ridge[rows] * step
@@ -94,13 +102,16 @@ def _decouple(U, k):
     The trailing block of Q loses nothing, so its factor takes up the k-th row: U2'U2 + u u', by Givens rotations.
     """
     n = len(U)
-    u = U[k].copy()
-    U[: k + 1, k] = 0.0
-    U[k, k:] = 0.0
+    u = np.empty(n)
+    for j in range(k, n):
+        u[j] = U[k, j]
+        U[k, j] = 0.0
+    for i in range(k):
+        U[i, k] = 0.0
     U[k, k] = 1.0
     for i in range(k + 1, n):
         row = U[i]
-        r = np.hypot(row[i], u[i])
+        r = math.hypot(row[i], u[i])
         c, s = row[i] / r, u[i] / r
         row[i] = r
         for j in range(i + 1, n):
@@ -109,25 +120,68 @@ def _decouple(U, k):
             u[j] = c * b - s * a
 
 
+@njit(cache=True, fastmath=FAST)
+def _row_sums(Q, d, q):
+    """Set q to Q d; return the curvature d'Q d."""
+    curvature = 0.0
+    for i in range(d.size):
+        row, s = Q[i], 0.0
+        for j in range(d.size):
+            s += row[j] * d[j]
+        q[i] = s
+        curvature += d[i] * s
+    return curvature
+
+
 @njit(cache=True, error_model="numpy")
-def _bend(Q, U, grad, beta, d, alive, lower, upper):
-    """Follow beta + s d, bent at the bounds, to its first minimum; return the number of bounds met."""
-    n = beta.size
-    q = Q @ d
-    slope, curvature, s, hits = grad @ d, d @ q, 0.0, 0
-    ends = np.full(n, np.inf)
-    for k in range(n):
-        if d[k] != 0.0:
-            ends[k] = ((upper[k] if d[k] > 0 else lower[k]) - beta[k]) / d[k]
+def _room(beta, d, lower, upper, ends):
+    """Set ends to the s at which beta + s d meets its bound, infinite where d is zero."""
+    for k in range(beta.size):
+        if d[k] > 0:
+            ends[k] = (upper[k] - beta[k]) / d[k]
+        elif d[k] < 0:
+            ends[k] = (lower[k] - beta[k]) / d[k]
+        else:
+            ends[k] = np.inf
+
+
+@njit(cache=True)
+def _first(ends):
+    """Index of the smallest end."""
+    k = 0
+    for i in range(1, ends.size):
+        if ends[i] < ends[k]:
+            k = i
+    return k
+
+
+@njit(cache=True, fastmath=FAST)
+def _add(x, length, step):
+    """Add length times step to x, in place."""
+    for i in range(x.size):
+        x[i] += length * step[i]
+
+
+@njit(cache=True, error_model="numpy")
+def _bend(Q, U, grad, beta, d, q, ends, alive, lower, upper):
+    """Follow beta + s d, bent at the bounds, to its first minimum; return the number of bounds met.
+
+    `q` and `ends` are working space.
+    """
+    curvature = _row_sums(Q, d, q)
+    slope, s, hits = 0.0, 0.0, 0
+    for k in range(d.size):
+        slope += grad[k] * d[k]
+    _room(beta, d, lower, upper, ends)
     while slope < 0 and s < 1:
-        k = np.argmin(ends)
+        k = _first(ends)
         # Never beyond the Newton step itself: along the null space of a singular Q the slope is rounding.
         length = min(-slope / curvature, 1 - s) if curvature > 0 else 1 - s
         stays = s + length <= ends[k]
         if not stays:
             length = ends[k] - s
-        grad += length * q
-        beta += length * d
+        _add(grad, length, q)
+        _add(beta, length, d)
         if stays:
             break
         s = ends[k]
@@ -136,33 +190,45 @@ def _bend(Q, U, grad, beta, d, alive, lower, upper):
         beta[k] = upper[k] if d[k] > 0 else lower[k]
         slope -= grad[k] * d[k]
         curvature += d[k] * (d[k] * Q[k, k] - 2 * q[k])
-        q -= d[k] * Q[k]
+        _add(q, -d[k], Q[k])
         d[k], ends[k], alive[k] = 0.0, np.inf, False
         _decouple(U, k)
         hits += 1
     return hits
 
 
+@njit(cache=True)
+def _largest(grad, alive):
+    """Largest |gradient| of the weights that are still free, zero if none is."""
+    size = 0.0
+    for i in range(grad.size):
+        if alive[i]:
+            size = max(size, abs(grad[i]))
+    return size
+
+
 @njit(cache=True, error_model="numpy")
-def _to_face_minimum(Q, U, grad, beta, lower, upper, noise, max_solves):
+def _to_face_minimum(Q, U, grad, beta, lower, upper, alive, noise, max_solves):
     """Repeat Newton steps; return the number of solves and whether the minimum was reached.
 
-    Returns early when a third of the weights has left: a fresh, smaller factor is cheaper then.
+    `alive` is true at the start and false for the weights that met a bound at the end. Returns early when a third of
+    the weights has left: a fresh, smaller factor is cheaper then.
     """
     n = beta.size
-    alive = np.ones(n, np.bool_)
+    d, q, ends = np.empty(n), np.empty(n), np.empty(n)
     hits, calm = 0, 0
     for solve in range(1, max_solves + 1):
-        size = np.max(np.abs(grad[alive])) if hits < n else 0.0
+        size = _largest(grad, alive)
         if size <= noise:
             return solve, True
-        d = np.where(alive, -grad, 0.0)
+        for i in range(n):
+            d[i] = -grad[i] if alive[i] else 0.0
         _solve(U, d)
-        new = _bend(Q, U, grad, beta, d, alive, lower, upper)
+        new = _bend(Q, U, grad, beta, d, q, ends, alive, lower, upper)
         hits += new
         calm = 0 if new else calm + 1
         # Done when a solve without new bounds gains nothing more on the gradient.
-        if calm and (hits == n or calm == REFINEMENTS or np.max(np.abs(grad[alive])) > 0.1 * size):
+        if calm and (hits == n or calm == REFINEMENTS or _largest(grad, alive) > 0.1 * size):
             return solve, True
         if 3 * hits > n and n > 8:
             return solve, False

@@ -147,8 +147,9 @@ def _scaled_gram(K, root, diagonal):
 def _weighted_row_sums(K, core, root):
     """sum_j K_ij r_j P_ij / r_i, reading the lower triangle of the symmetric P."""
     n = root.size
-    total = np.zeros(n)
-    inverse = 1 / root
+    total, inverse = np.zeros(n), np.empty(n)
+    for j in range(n):
+        inverse[j] = 1 / root[j]
     for j in range(n):
         total[j] += K[j, j] * core[j, j]
         for i in range(j + 1, n):

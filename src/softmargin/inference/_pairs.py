@@ -18,14 +18,14 @@ CHUNK = 64
 FAST = {"reassoc", "nnan", "nsz", "contract"}
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _slope_up(b, upper, epsilon):
     if b >= upper:
         return BLOCKED
     return epsilon if b >= 0 else -epsilon
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _slope_down(b, lower, epsilon):
     if b <= lower:
         return -BLOCKED
@@ -94,7 +94,7 @@ def _partner(grad, up, down, row, curvature, step, inverse, gain):
     return -1
 
 
-@njit(cache=True, inline="always", error_model="numpy")
+@njit(cache=True, error_model="numpy")
 def _line_minimum(slope, curvature, lower, upper):
     """Minimiser of slope x + curvature x^2/2 over [lower, upper]; flat or linear cases included."""
     if curvature > 0:
@@ -128,7 +128,7 @@ def _pair_minimum(a, b, c, p, q, x0, x1, y0, y1):
     return best_x, best_y
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _steepest(k, g, beta, lower, upper, up, down, epsilon):
     """Slope of weight k at gradient g on its steeper side, and how far it may move on that smooth piece."""
     rising = -(g + up[k]) > g + down[k]
@@ -141,7 +141,7 @@ def _steepest(k, g, beta, lower, upper, up, down, epsilon):
     return (up[k] if rising else down[k]), lo, hi
 
 
-@njit(cache=True, inline="always")
+@njit(cache=True)
 def _place(k, step, lo, hi, ridge, grad, beta, lower, upper, up, down, epsilon):
     """Move weight k, exactly onto a bound if the step reaches it; return the step taken."""
     old = beta[k]

@@ -109,13 +109,18 @@ def _average(nodes, n, C):
     return value, C * slope, 0.5 * C * tilt, d_C
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
 def expected_log_sigmoid(m, v, C, w, kind):
     """E[w ln P(z)], z ~ N(m, v), and its derivatives with respect to m, v and C; shape (4, n)."""
     out = np.zeros((4, m.size))
-    kinks = np.sort(np.append(_bends(C, kind), np.array([-1.0, 1.0])))
-    cuts = np.empty(_MOST_CUTS)
-    nodes = np.empty((4, _MOST_CUTS * _NODES.size))
+    kinks = np.sort(np.append(_bends(C, kind), (-1.0, 1.0)))
+    cuts, nodes = np.empty(_MOST_CUTS), np.empty((4, _MOST_CUTS * _NODES.size))
+    _fill(m, v, float(C), w, kind, kinks, cuts, nodes, out)
+    return out
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _fill(m, v, C, w, kind, kinks, cuts, nodes, out):
+    """Fill `out` for `expected_log_sigmoid`; `cuts` and `nodes` are working space."""
     for i in range(m.size):
         s = math.sqrt(v[i])
         n = _place(m[i], s, kind, cuts, _cut(m[i], s, kinks, cuts), nodes)
@@ -126,4 +131,3 @@ def expected_log_sigmoid(m, v, C, w, kind):
         # Stein's identity: E[l''] = E[l' (z - m)]/v holds with the kinks.
         out[2, i] = scale * tilt / s
         out[3, i] = scale * d_C
-    return out

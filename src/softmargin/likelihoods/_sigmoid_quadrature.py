@@ -6,6 +6,9 @@ Three odd, increasing functions r: the hinge's link r = z + clip(z, -1, 1), the 
 L(z) = -(z - m)^2 / 2v + w ln P(z) is concave on each side of the kinks at +-1. So on each piece we find its
 mode and step outwards with ten-point Gauss-Legendre panels, short enough for the local slope and curvature,
 until L has dropped by 36 below the highest mode: nothing is lost in the tails, where fixed rules fail.
+
+What is compiled loops over scalars and fills arrays it is given: numba translates array functions far more slowly,
+and the first fit on a machine waits for it.
 """
 
 import math
@@ -33,21 +36,13 @@ def _r(z, kind):
     return math.copysign(0.5 * (1 + abs(z)) ** 2, z), 1 + abs(z)
 
 
-@njit(cache=True)
 def _bends(C, kind):
     """The z at which C r(z) equals each of the bends, increasing."""
-    z = _BENDS / C
+    u = _BENDS / C
     if kind == LOGISTIC:
-        return z
-    for k in range(z.size):
-        u = z[k]
-        if abs(u) <= 2:
-            z[k] = 0.5 * u
-        elif kind == HINGE_LINK:
-            z[k] = u - math.copysign(1.0, u)
-        else:
-            z[k] = math.copysign(math.sqrt(2 * abs(u)) - 1, u)
-    return z
+        return u
+    outside = u - np.sign(u) if kind == HINGE_LINK else np.sign(u) * (np.sqrt(2 * np.abs(u)) - 1)
+    return np.where(np.abs(u) <= 2, 0.5 * u, outside)
 
 
 @njit(cache=True)
@@ -147,15 +142,6 @@ def _walk(start, end, peak, top, m, v, C, w, kind, bends, sums):
             break
 
 
-@njit(cache=True)
-def _pieces(kind):
-    """Edges between which L is concave and smooth."""
-    if kind == LOGISTIC:
-        return np.array([-np.inf, np.inf])
-    return np.array([-np.inf, -1.0, 1.0, np.inf])
-
-
-@njit(cache=True)
 def sigmoid_moments(m, v, C, w, kind):
     """ln Z, d ln Z/dm, d2 ln Z/dm2 and d ln Z/dC of Z = integral of N(z; m, v) P(z)^w; shape (4, n).
 
@@ -163,23 +149,34 @@ def sigmoid_moments(m, v, C, w, kind):
     unlike the tilted variance less v, both keep their relative accuracy when v is small.
     """
     out = np.zeros((4, m.size))
-    edges, bends = _pieces(kind), _bends(C, kind)
-    modes, heights = np.empty(edges.size - 1), np.empty(edges.size - 1)
+    # Between the edges L is concave and smooth.
+    edges = np.array([-np.inf, np.inf] if kind == LOGISTIC else [-np.inf, -1.0, 1.0, np.inf])
+    _fill_moments(m, v, float(C), w, kind, edges, _bends(C, kind), np.empty((2, edges.size - 1)), np.empty(5), out)
+    return out
+
+
+@njit(cache=True)
+def _fill_moments(m, v, C, w, kind, edges, bends, peaks, sums, out):
+    """Fill `out` for `sigmoid_moments`; `peaks` (modes and their heights) and `sums` are working space."""
+    modes, heights = peaks[0], peaks[1]
     for i in range(m.size):
         if w[i] == 0:
             continue
+        highest = 0
         for j in range(modes.size):
             modes[j] = _mode(edges[j], edges[j + 1], m[i], v[i], C, w[i], kind)
             heights[j] = _log_density(modes[j], m[i], v[i], C, w[i], kind)
-        top, peak = heights.max(), modes[heights.argmax()]
-        sums = np.zeros(5)
+            if heights[j] > heights[highest]:
+                highest = j
+        top, peak = heights[highest], modes[highest]
+        for k in range(sums.size):
+            sums[k] = 0.0
         for j in range(modes.size):
             if heights[j] > top - _DROP:
-                _walk(modes[j], edges[j], peak, top, m[i], v[i], C, w[i], kind, bends, sums)
-                _walk(modes[j], edges[j + 1], peak, top, m[i], v[i], C, w[i], kind, bends, sums)
+                for end in range(j, j + 2):
+                    _walk(modes[j], edges[end], peak, top, m[i], v[i], C, w[i], kind, bends, sums)
         slope = sums[2] / sums[0]
         out[0, i] = top + math.log(sums[0]) - 0.5 * math.log(2 * math.pi * v[i])
         out[1, i] = w[i] * slope
         out[2, i] = w[i] * (sums[3] - slope * sums[1]) / sums[0] / v[i]
         out[3, i] = w[i] * sums[4] / sums[0]
-    return out
