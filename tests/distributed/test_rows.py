@@ -14,6 +14,7 @@ dask = pytest.importorskip("dask")
 
 from softmargin import BayesianSVC, BayesianSVR  # noqa: E402
 from softmargin.distributed import DaskRows, is_dask  # noqa: E402
+from softmargin.estimators import _large  # noqa: E402
 from softmargin.inference import Sparse  # noqa: E402
 from softmargin.inference._rows import LocalRows  # noqa: E402
 from softmargin.likelihoods import Hinge  # noqa: E402
@@ -23,10 +24,8 @@ SETTINGS = {"inference": "sparse", "search": None, "n_inducing": 20, "random_sta
 
 
 def problem(n=400):
-    """Rows in the order that a fit in memory gives them (it sorts and merges up to 20,000 rows; Dask does not)."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, 3))
-    X = X[np.lexsort(X.T[::-1])]
     return X, np.sign(np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=n))
 
 
@@ -38,6 +37,12 @@ def chunked(X, y, rows=70):
 def in_process():
     with dask.config.set(scheduler="synchronous"):
         yield
+
+
+@pytest.fixture
+def small_sample(monkeypatch):
+    """Rows beyond the first hundred are reached through sums, here and in Dask."""
+    monkeypatch.setattr(_large, "SAMPLE", 100)
 
 
 @pytest.mark.usefixtures("in_process")
@@ -64,7 +69,7 @@ def test_rows_are_taken_and_found_by_number():
     np.testing.assert_array_equal(rows.find(1.0, 100), np.flatnonzero(y == 1)[:100])
 
 
-@pytest.mark.usefixtures("in_process")
+@pytest.mark.usefixtures("in_process", "small_sample")
 def test_a_dask_array_gives_the_same_classifier_and_lazy_predictions():
     X, y = problem()
     lazy, labels = chunked(X, y)
@@ -76,7 +81,7 @@ def test_a_dask_array_gives_the_same_classifier_and_lazy_predictions():
     np.testing.assert_array_equal(there.predict(lazy).compute(), here.predict(X))
 
 
-@pytest.mark.usefixtures("in_process")
+@pytest.mark.usefixtures("in_process", "small_sample")
 def test_a_dask_dataframe_gives_the_same_regressor():
     dd = pytest.importorskip("dask.dataframe")
     pd = pytest.importorskip("pandas")
@@ -90,6 +95,16 @@ def test_a_dask_dataframe_gives_the_same_regressor():
 
 
 @pytest.mark.usefixtures("in_process")
+def test_few_rows_give_the_same_model_in_any_order():
+    X, y = problem(200)
+    X, y = np.vstack([X, X[:50]]), np.concatenate([y, y[:50]])
+    here = BayesianSVC(**SETTINGS).fit(X, y)
+    order = np.random.default_rng(1).permutation(len(y))
+    there = BayesianSVC(**SETTINGS).fit(*chunked(X[order], y[order]))
+    np.testing.assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=1e-10)
+
+
+@pytest.mark.usefixtures("in_process", "small_sample")
 def test_several_classes_in_blocks_that_lack_some():
     X, _ = problem(300)
     X = X[np.argsort(X[:, 0])]
@@ -106,6 +121,7 @@ def test_shapes_that_do_not_match_are_an_error():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("small_sample")
 @pytest.mark.filterwarnings("ignore")
 def test_a_killed_worker_changes_nothing():
     distributed = pytest.importorskip("distributed")

@@ -71,7 +71,8 @@ def open_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, **kwargs: Any)
         estimator.n_features_in_ = rows.n_features
         if hasattr(X, "columns"):
             estimator.feature_names_in_ = np.asarray(X.columns, dtype=object)
-        return rows
+        # So few rows are a sample of their own: they are fetched, and the model is that of the same rows in memory.
+        return _merged(*rows.take(np.arange(rows.n_rows))) if rows.n_rows <= SAMPLE else rows
     X, y = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=1, **kwargs
     )
@@ -80,12 +81,17 @@ def open_rows(estimator: Any, X: Any, y: Any, sample_weight: Any, **kwargs: Any)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not np.any(weight > 0):
             raise ValueError("sample_weight is zero for every row; give at least one row a positive weight")
-    if X.shape[0] <= SAMPLE:
-        # Inducing points are drawn among distinct rows, in an order of their own: a weight is exactly so many copies.
-        labels, index = np.unique(y, return_inverse=True)
-        merged = merge_rows(X, index.astype(np.float64), weight)
-        X, y, weight = merged.X, labels[merged.y.astype(int)], merged.weight
-    return LocalRows(X, y, weight)
+    return _merged(X, y, weight) if X.shape[0] <= SAMPLE else LocalRows(X, y, weight)
+
+
+def _merged(X: Any, y: Any, weight: Array | None) -> LocalRows:
+    """Merge identical rows and sort them: neither their order nor how weights are spread over copies matters.
+
+    Inducing points are drawn among distinct rows, in an order of their own: a weight is exactly so many copies.
+    """
+    labels, index = np.unique(y, return_inverse=True)
+    merged = merge_rows(X, index.astype(np.float64), weight)
+    return LocalRows(merged.X, labels[merged.y.astype(int)], merged.weight)
 
 
 def draw(source: Any, seed: int, classes: np.ndarray | None = None) -> Drawn:
