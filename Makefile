@@ -22,7 +22,7 @@ demo: $(VENV)/.stamp-all
 test: $(VENV)/.stamp-test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
 
-test-all: $(VENV)/.stamp-test
+test-all: $(VENV)/.stamp-test docs
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "slow or not slow"
 
 lint: $(VENV)/.stamp-test
