@@ -8,6 +8,7 @@ from scipy.stats import binom
 
 from softmargin._linalg import Array
 from softmargin.displays._base import BLUE, GREY, ORANGE, Drawn, latent_model, name_of
+from softmargin.metrics import coverage
 
 LEVELS = np.linspace(0.05, 0.99, 48)
 
@@ -105,11 +106,7 @@ class CoverageDisplay(Drawn):
         latent_model(estimator, 0)
         if not hasattr(estimator, "predict_interval"):
             raise ValueError("coverage belongs to regressors; for a classifier draw a reliability diagram")
-        y = np.asarray(y, dtype=float)
-        seen = []
-        for level in LEVELS:
-            interval = estimator.predict_interval(X, confidence_level=float(level))
-            seen.append(np.mean((y >= interval[:, 0]) & (y <= interval[:, 1])))
+        seen = [coverage(y, estimator.predict_interval(X, confidence_level=float(level))) for level in LEVELS]
         return cls(LEVELS, np.array(seen), len(y)).plot(ax=ax)
 
     @classmethod

@@ -5,7 +5,10 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import beta
+from scipy.stats import beta, norm
+from sklearn.metrics import log_loss, mean_absolute_error, root_mean_squared_error
+
+from softmargin import metrics
 
 BINS = 10
 LEVEL = 0.95
@@ -21,11 +24,6 @@ class Reliability:
     """Bounds of the 95 % interval (Clopper & Pearson 1934) of what was seen."""
     upper: np.ndarray
     count: np.ndarray
-
-    @property
-    def error(self) -> float:
-        """Mean distance of said and seen, weighted by the rows: the expected calibration error."""
-        return float(self.count @ np.abs(self.said - self.seen) / self.count.sum())
 
 
 def reliability(probability: np.ndarray, event: np.ndarray, bins: int = BINS) -> Reliability:
@@ -50,12 +48,11 @@ def event_of(probability: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray, np
 
 def score_classes(probability: np.ndarray, truth: np.ndarray) -> dict[str, float]:
     """Measure class probabilities of shape (n, k) against class indices of shape (n,)."""
-    said, event = event_of(probability, truth)
-    right = probability[np.arange(len(truth)), truth]
+    labels = np.arange(probability.shape[1])
     return {
         "error": float(np.mean(probability.argmax(axis=1) != truth)),
-        "log_loss": float(-np.mean(np.log(np.clip(right, 1e-15, None)))),
-        "calibration_error": reliability(said, event).error,
+        "log_loss": float(log_loss(truth, probability, labels=labels)),
+        "calibration_error": metrics.expected_calibration_error(truth, probability, labels=labels),
     }
 
 
@@ -76,23 +73,17 @@ class Forecast:
 def normal_forecast(mean: np.ndarray, std: Any, y: np.ndarray) -> Forecast:
     """A forecast with Gaussian errors, for models that give none."""
     std = np.broadcast_to(std, mean.shape)
-    z = (y - mean) / std
-    log_density = -0.5 * z**2 - np.log(std * np.sqrt(2 * np.pi))
-    return Forecast(mean, std, mean - 1.959964 * std, mean + 1.959964 * std, log_density, ndtr(z))
-
-
-def coverage(rank: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Fraction of rows whose true value lies within the central interval of each level."""
-    return np.array([np.mean(np.abs(rank - 0.5) <= level / 2) for level in levels])
+    half = norm.ppf(0.5 + LEVEL / 2) * std
+    return Forecast(mean, std, mean - half, mean + half, norm.logpdf(y, mean, std), ndtr((y - mean) / std))
 
 
 def score_numbers(forecast: Forecast, y: np.ndarray) -> dict[str, float]:
     """Measure a regressor's forecast against the true values of shape (n,)."""
-    inside = (y >= forecast.lower) & (y <= forecast.upper)
+    interval = np.column_stack([forecast.lower, forecast.upper])
     return {
-        "rmse": float(np.sqrt(np.mean((forecast.mean - y) ** 2))),
-        "mean_absolute_error": float(np.mean(np.abs(forecast.mean - y))),
+        "rmse": float(root_mean_squared_error(y, forecast.mean)),
+        "mean_absolute_error": float(mean_absolute_error(y, forecast.mean)),
         "negative_log_density": float(-np.mean(forecast.log_density)),
-        "coverage_95": float(np.mean(inside)),
-        "interval_width": float(np.mean(forecast.upper - forecast.lower)),
+        "coverage_95": metrics.coverage(y, interval),
+        "interval_width": metrics.mean_width(interval),
     }

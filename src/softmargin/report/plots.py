@@ -109,7 +109,8 @@ def _reliability(experiment: Experiment) -> Picture | None:
         ax.fill_between(bins.said, bins.lower, bins.upper, color=colour, alpha=0.2, linewidth=0)
         ax.plot(bins.said, bins.seen, "o-", color=colour, markersize=4)
         ax.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", xlabel=f"said: {what}", ylabel="seen: share of rows")
-        ax.set_title(f"{names[name]}\ncalibration error {bins.error:.3f}", fontsize=11)
+        error = experiment.scores[name]["calibration_error"]
+        ax.set_title(f"{names[name]}\ncalibration error {error:.3f}", fontsize=11)
 
     colours = dict(zip((OURS, THEIRS), (BLUE, ORANGE)))
     return Picture(
