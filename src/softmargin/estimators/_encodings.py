@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from softmargin._linalg import Array
-from softmargin.inference._rows import Encoded
+from softmargin.inference._rows import Encoded, Encoding
 
 
 @dataclass(frozen=True)
@@ -42,3 +42,21 @@ class ScaledEncoding:
     def __call__(self, y: Any, weight: Array | None) -> Encoded:
         """Encode a block of targets."""
         return Encoded(None, (np.asarray(y, dtype=np.float64) - self.center) / self.scale, weight)
+
+
+@dataclass(frozen=True)
+class ThinnedEncoding:
+    """Keep about one row in `every`, with its weight multiplied by that: the same rows at every pass."""
+
+    encoding: Encoding
+    every: int
+    seed: int
+
+    def __call__(self, y: Any, weight: Array | None) -> Encoded:
+        """Encode a block of targets and drop most of its rows."""
+        encoded = self.encoding(y, weight)
+        chosen = np.random.RandomState(self.seed).uniform(size=len(y)) * self.every < 1
+        keep = np.ones(len(y), dtype=bool) if encoded.keep is None else encoded.keep
+        within = chosen[keep]
+        w = np.ones(len(encoded.target)) if encoded.weight is None else encoded.weight
+        return Encoded(keep & chosen, encoded.target[within], self.every * w[within])

@@ -4,7 +4,8 @@ Three stages, each with more rows and fewer evaluations than the one before:
 
 1. EP's full policy on a small subset finds the region (`fit_latent`);
 2. the sparse bound with its exact gradient refines every hyperparameter on some thousands of rows;
-3. the posterior is started on a sample whose weights stand for all rows, and finished by a few passes over all of them.
+3. the posterior is started on a sample whose weights stand for all rows, continued on a larger one if there are very
+   many, and finished by three or four passes over all of them.
 
 For classification with `criterion="auto"` stages 2 and 3 take the loss's normalised class probability for likelihood:
 it sums to one over the labels, so that with much data its bound can be trusted with C and its posterior is calibrated.
@@ -12,6 +13,8 @@ The unnormalised hinge, whose evidence under-estimates C, is used throughout wit
 """
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
+from softmargin.estimators._encodings import ThinnedEncoding
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._rows import Rows, merge_rows
 from softmargin.estimators._tuning import Tuning, fit_latent
@@ -38,8 +42,12 @@ REFINE_TOL = 1.0
 """Stage 2 ends when an iteration gains less than this many nats."""
 SINGLE_ABOVE = 20_000
 """Beyond this many rows the blocks of stage 3 are in single precision."""
-GAP = 1e-2
-"""Distance from the best posterior, in nats, that ends stage 3."""
+GAP = 1e-4
+"""Distance from the best posterior, in nats per inducing point, that ends an inference: a mean within 0.02 sd."""
+ROUGH_GAP = 1e-2
+"""The same for posteriors of samples: sampling has moved them by more."""
+LADDER = 0.05
+"""A sample that is a smaller share of the rows is followed by a larger one."""
 MAX_PASSES = 60
 
 
@@ -73,13 +81,28 @@ def fit_sparse(
     model = coordinates.model(z)
     likelihood = model.likelihood.normalised() if tuning.criterion == "auto" else model.likelihood
     Z = inducing_points(sample.X, model.kernel, n_inducing, tuning.seed)
-    solver = Sparse(tol=GAP, max_iter=MAX_PASSES, dtype="float32" if source.n_rows > SINGLE_ABOVE else "float64")
+    posterior = _posterior(source, sample, likelihood, model.kernel, Z, tuning.seed)
+    return _latent_model(model.kernel, likelihood, posterior, path, value, z)
+
+
+def _posterior(
+    source: RowSource, sample: Sample, likelihood: Likelihood, kernel: Kernel, Z: Array, seed: int
+) -> SparsePosterior:
+    """Stage 3: the posterior of a sample, of a share of the rows between the two sizes, and of all rows."""
+    rough = Sparse(tol=ROUGH_GAP * len(Z), max_iter=MAX_PASSES, dtype=_precision(source.n_rows))
     posterior = None
     if sample.share < 1:
         weight = (np.ones_like(sample.y) if sample.weight is None else sample.weight) / sample.share
-        posterior = _quietly(solver, sample.X, sample.y, likelihood, model.kernel, weight, Z, None)
-    posterior = solver.infer_rows(source, likelihood, model.kernel, Z, posterior)
-    return _latent_model(model.kernel, likelihood, posterior, path, value, z)
+        posterior = _quietly(rough, sample.X, sample.y, likelihood, kernel, weight, Z, None)
+    if sample.share < LADDER:
+        thinned = source.encoded(ThinnedEncoding(source.encoding, int(sample.share**-0.5), seed))
+        with _quiet():
+            posterior = rough.infer_rows(thinned, likelihood, kernel, Z, posterior)
+    return replace(rough, tol=GAP * len(Z)).infer_rows(source, likelihood, kernel, Z, posterior)
+
+
+def _precision(n_rows: int) -> str:
+    return "float32" if n_rows > SINGLE_ABOVE else "float64"
 
 
 def _latent_model(
@@ -113,7 +136,8 @@ def _learn(
     coordinates = Coordinates(kernel, _normalised(noise) if tuning.criterion == "auto" else noise, len(spread))
     log_prior = None if tuning.hyperprior is None else tuning.hyperprior.bind(coordinates, spread)
     Z = inducing_points(part.X, coordinates.model(z).kernel, min(REFINE_INDUCING, len(part.y)), tuning.seed)
-    solver = Sparse(tol=GAP, max_iter=MAX_PASSES, dtype="float32" if len(part.y) > 2000 else "float64", gradient=True)
+    dtype = "float32" if len(part.y) > 2000 else "float64"
+    solver = Sparse(tol=GAP * len(Z), max_iter=MAX_PASSES, dtype=dtype, gradient=True)
     last: list[SparsePosterior] = []
 
     def objective(z: Array) -> Evaluation:
@@ -160,10 +184,16 @@ def _normalised(noise: NoiseCoordinates) -> NoiseCoordinates:
 
 
 def _quietly(solver: Sparse, *args: Any) -> SparsePosterior:
+    with _quiet():
+        return solver.infer_inputs(*args)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
     """A posterior on the way need not be perfect; the final one warns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return solver.infer_inputs(*args)
+        yield
 
 
 def _some(sample: Sample, index: np.ndarray) -> Sample:

@@ -50,7 +50,7 @@ class RememberedRows:
 def update(model: LatentModel, rows: Any) -> LatentModel:
     """Update a model by the rows of a batch; `log_evidence` grows by the bound on ln p(batch | rows before)."""
     old = model.posterior
-    solver = Sparse(tol=GAP, max_iter=MAX_PASSES)
+    solver = Sparse(tol=GAP * len(old.Z), max_iter=MAX_PASSES)
     new = solver.infer_rows(RememberedRows(rows, old), model.likelihood, model.kernel, old.Z, old)
     return replace(model, posterior=replace(new, log_evidence=old.log_evidence + new.log_evidence))
 

@@ -50,6 +50,11 @@ class Summable(Protocol):
 class Rows(Summable, Protocol):
     """A source of raw rows, of which an estimator can also fetch a few."""
 
+    @property
+    def encoding(self) -> Any:
+        """The encoding of the targets, or None."""
+        ...
+
     def encoded(self, encoding: Encoding) -> "Rows":
         """The same rows with their targets encoded block by block."""
         ...
