@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,8 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from softmargin._linalg import Array
 from softmargin.distributed import DaskRows, is_dask
+from softmargin.estimators._binary import pairs_of
+from softmargin.estimators._class_fitted import set_learnt
 from softmargin.estimators._encodings import PairEncoding, ScaledEncoding
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import fit_temperature, temper
@@ -139,8 +140,7 @@ def fit_large_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any) -> 
     if estimator.class_weight is not None:
         index = np.searchsorted(classes, drawn.y)
         class_weight = class_weights(estimator.class_weight, classes, index, drawn.weight)
-    k = len(classes)
-    pairs = list(combinations(range(k), 2)) if k == 2 or estimator.multi_class == "ovo" else [(-1, b) for b in range(k)]
+    pairs = pairs_of(len(classes), estimator.multi_class)
     spread = spread_of(drawn.X, drawn.weight)
     kernel = make_kernel(estimator.kernel, source_features(drawn.X), spread)
     starts = previous if previous is not None and len(previous) == len(pairs) else [None] * len(pairs)
@@ -156,7 +156,7 @@ def fit_large_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any) -> 
     jobs = (delayed(fit)(pair, start) for pair, start in zip(pairs, starts))
     estimator._models = list(Parallel(n_jobs=estimator.n_jobs)(jobs))
     estimator._beta = 1.0
-    estimator._set_learnt(spread)
+    set_learnt(estimator, spread)
     _leave_out(estimator, drawn, class_weight, seed)
     return estimator
 
