@@ -1,9 +1,9 @@
 """What a Dask cluster of two workers costs over the same fit in this process.
 
 ``python -m benchmarks cluster``: 200,000 rows, d = 10, m = 512, fixed hyperparameters, rows read from files by the
-workers (so many that this process does not keep their features either). CPU seconds summed over all processes (client and scheduler,
-workers), so that a busy machine does not matter; wall seconds beside them. Goals: predictions equal to 1e-8 up to the
-rounding of single-precision blocks, overhead below 30 %.
+workers (so many that this process does not keep their features either). CPU seconds summed over all processes (client
+and scheduler, workers), so that a busy machine does not matter; wall seconds beside them. Goals: predictions equal to
+1e-8, overhead below 30 %.
 """
 
 import tempfile

@@ -70,6 +70,8 @@ def test_span_is_the_formula(make_case, svm):
     smooth = 1 / np.diag(np.linalg.inv(M + np.diag(1 / alpha[S]))) - 1 / alpha[S]
     expected = np.sum(1 / (1 + np.exp(-5 * (alpha[S] * smooth - 1)))) + (n - len(S)) / (1 + np.exp(5))
     assert Span()(posterior, problem).value == pytest.approx(expected / n, rel=1e-9)
+    bare = Span(gradients=False)(posterior, problem)
+    assert bare.value == Span()(posterior, problem).value and bare.d_gram is None
 
 
 def test_span_limits(make_case, svm):

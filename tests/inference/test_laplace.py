@@ -147,3 +147,11 @@ def test_cavities_are_the_posterior_without_a_site(likelihood):
         Sigma = np.linalg.inv(np.linalg.inv(K) + np.diag(tau))
         assert v[i] == pytest.approx(Sigma[i, i], rel=1e-6)
         assert m[i] == pytest.approx(Sigma[i] @ nu, rel=1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("likelihood", LOSSES, ids=str)
+def test_without_gradients_the_evidence_is_the_same(likelihood):
+    gram, y, weight = problem(likelihood)
+    full, bare = (Laplace(gradients=g).infer(gram(np.zeros(2)), y, likelihood, weight) for g in (True, False))
+    assert bare.log_evidence == full.log_evidence
+    assert bare.d_gram is None and bare.d_params is None and full.d_gram is not None

@@ -59,11 +59,14 @@ class Span(SVMCriterion):
         Steepness and shift of the smoothed step.
     eta : float
         Penalty; eta -> 0 is the span itself, eta -> infinity the bound of Jaakkola & Haussler.
+    gradients : bool
+        Whether to give the gradient too.
     """
 
     c1: float = 5.0
     c2: float = 0.0
     eta: float = 1.0
+    gradients: bool = True
 
     name: ClassVar[str] = "span"
     smooth: ClassVar[bool] = True
@@ -81,6 +84,8 @@ class Span(SVMCriterion):
         h = np.diag(H)
         step = np.full(len(share), expit(-self.c1 - self.c2))
         step[S] = expit(self.c1 * (1 / h - self.eta - 1) - self.c2)
+        if not self.gradients:
+            return CriterionValue(float(share @ step))
         # d(1/h_i) = (H dN H)_ii/h_i^2, so with Q = H diag(q) H the value changes by tr(Q dN)
         q = share_S * self.c1 * step[S] * (1 - step[S]) / h**2
         Q = H @ (q[:, None] * H)

@@ -205,6 +205,8 @@ def _climb_stage(
             "use search='random_walk'"
         )
     objective.gradients = search.needs_gradient
+    if not search.needs_gradient:
+        objective.inference, objective.criterion = map(_without_gradients, (objective.inference, objective.criterion))
     rng = np.random.RandomState(seed)
     if stage.directions is None:
         return search.maximise(objective, z, coordinates.bounds, rng)
@@ -216,6 +218,11 @@ def _climb_stage(
         other = search.maximise(space, second, bounds, rng)
         result = max(result, other, key=lambda r: r.best.value)
     return result
+
+
+def _without_gradients(part: Any) -> Any:
+    """An inference or a criterion that leaves its gradient out, if it can."""
+    return replace(part, gradients=False) if hasattr(part, "gradients") else part
 
 
 def _second_start(space: Subspace, coordinates: Coordinates, spread: Array) -> Array:

@@ -41,6 +41,8 @@ class Laplace:
         The constant a of the squared hinge's smoothed curvature; a -> 0 gives the jump of the true one.
     tol : float
         Relative duality gap of the SVM.
+    gradients : bool
+        Whether to fill `d_gram`, `d_params` and `variance`, which a search without gradients has no use for.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class Laplace:
 
     smoothing: float = 0.1
     tol: float = 1e-12
+    gradients: bool = True
 
     name: ClassVar[str] = "laplace"
     requires: ClassVar[tuple[str, ...]] = ("log_prob", "derivatives", "d_log_prob_d_params")
@@ -70,7 +73,7 @@ class Laplace:
                 "inference 'laplace' knows the curvature of hinge, squared_hinge, epsilon_insensitive and logistic; "
                 f"for {type(likelihood).__name__} use inference='ep'"
             )
-        mode = MAP(tol=self.tol).infer(K, y, likelihood, weight, start)
+        mode = MAP(tol=self.tol, gradients=self.gradients).infer(K, y, likelihood, weight, start)
         if isinstance(likelihood, Logistic):
             return _smooth(K, y, likelihood, weight, mode)
         return _kinked(K, y, likelihood, weight, mode, self.smoothing)
@@ -87,6 +90,8 @@ def _kinked(
     precision = _smoothed if isinstance(likelihood, SquaredHinge) else _kink
     tau[F], by_alpha[F], by_C[F] = precision(active.alpha[F], C[F], smoothing)
     posterior, on_tau = _gaussian(K, replace(mode, beta=active.beta, mean=active.mean), tau)
+    if on_tau is None:
+        return posterior
     # d alpha = sign(b) db on the free rows
     d_gram, d_params = active.pull_back(on_tau * by_alpha * np.sign(active.beta))
     d_params[0] += on_tau @ (by_C * C) / active.C
@@ -117,6 +122,8 @@ def _smooth(K: Array, y: Array, likelihood: Logistic, weight: Array | None, mode
     W_C = 2 * W / C + f * W * (1 - 2 * p)
     slope_C = w * ((y > 0) - p) - f * W / C
     posterior, on_tau = _gaussian(K, mode, W)
+    if on_tau is None:
+        return posterior
     assert posterior.site_precision is not None
     # g'df with g = on_tau W_f: u = (I + W K)^-1 g, so that g'df = u'dK b + (K u)'slope_C dC
     g, root = on_tau * W_f, np.sqrt(posterior.site_precision)
@@ -126,10 +133,10 @@ def _smooth(K: Array, y: Array, likelihood: Logistic, weight: Array | None, mode
     return _add_gradient(posterior, mode, half + half.T, np.array([by_C]))
 
 
-def _gaussian(K: Array, mode: Posterior, tau: Array) -> tuple[Posterior, Array]:
+def _gaussian(K: Array, mode: Posterior, tau: Array) -> tuple[Posterior, Array | None]:
     """Join mode and precisions into a posterior, without the solution's own change in its gradient.
 
-    Also returns d ln Z/d tau = -Sigma_ii/2, shape (n,).
+    Also returns d ln Z/d tau = -Sigma_ii/2, shape (n,); None if the mode comes without gradients.
     """
     n = len(tau)
     tau = np.where(tau * np.diag(K) > WEAKEST_SITE, tau, 0.0)
@@ -138,30 +145,30 @@ def _gaussian(K: Array, mode: Posterior, tau: Array) -> tuple[Posterior, Array]:
     # Only rows with curvature enter: with m of them everything costs m^2 n.
     block = K[np.ix_(rows, rows)]
     L = cholesky(np.eye(len(rows)) + root[:, None] * block * root) if len(rows) else block
-    P = inverse_from_cholesky(L) if len(rows) else block
-    V = solve_triangular(L, root[:, None] * K[rows], lower=True, check_finite=False) if len(rows) else K[rows]
-    variance = np.maximum(np.diag(K) - np.einsum("ij,ij->j", V, V), 1e-12 * np.diag(K))
-    # Sigma_ii = sum_j K_ij r_j P_ij / r_i: no cancellation for strong sites.
-    variance[rows] = np.einsum("ij,j,ij->i", block, root, P) / root
     factor = np.eye(n)
     factor[np.ix_(rows, rows)] = L
-    # -d/dK ln det(I + T K)/2 = -r P r/2
-    d_gram = np.zeros((n, n))
-    d_gram[np.ix_(rows, rows)] = -0.5 * root[:, None] * P * root
     posterior = Posterior(
         beta=mode.beta,
         mean=mode.mean,
         log_evidence=mode.log_evidence - 0.5 * log_det_from_cholesky(L),
         method="laplace",
-        variance=variance,
         site_precision=tau,
         site_shift=mode.beta + tau * mode.mean,
         factor=factor,
-        d_gram=d_gram,
         converged=mode.converged,
         n_iter=mode.n_iter,
     )
-    return posterior, -0.5 * variance
+    if mode.d_gram is None:
+        return posterior, None
+    P = inverse_from_cholesky(L) if len(rows) else block
+    V = solve_triangular(L, root[:, None] * K[rows], lower=True, check_finite=False) if len(rows) else K[rows]
+    variance = np.maximum(np.diag(K) - np.einsum("ij,ij->j", V, V), 1e-12 * np.diag(K))
+    # Sigma_ii = sum_j K_ij r_j P_ij / r_i: no cancellation for strong sites.
+    variance[rows] = np.einsum("ij,j,ij->i", block, root, P) / root
+    # -d/dK ln det(I + T K)/2 = -r P r/2
+    d_gram = np.zeros((n, n))
+    d_gram[np.ix_(rows, rows)] = -0.5 * root[:, None] * P * root
+    return replace(posterior, variance=variance, d_gram=d_gram), -0.5 * variance
 
 
 def _add_gradient(posterior: Posterior, mode: Posterior, d_gram: Array, d_params: Array) -> Posterior:

@@ -6,6 +6,7 @@ evidence while C and epsilon are not: C = sqrt(h(q))/sigma, epsilon = q/C, h(q) 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -146,7 +147,7 @@ class NoiseShape:
 
 @dataclass(frozen=True)
 class Coordinates:
-    """The whole vector z, its names, start and bounds.
+    """The whole vector z, its names, start and bounds, which are worked out once.
 
     Parameters
     ----------
@@ -160,27 +161,27 @@ class Coordinates:
     noise: NoiseCoordinates
     n_features: int
 
-    @property
+    @cached_property
     def n_theta(self) -> int:
         """Number of free kernel parameters."""
         return int(self.kernel.n_dims)
 
-    @property
+    @cached_property
     def start(self) -> Array:
         """Where the search starts, shape (n_z,)."""
         return np.concatenate([self.kernel.theta, self.noise.start])
 
-    @property
+    @cached_property
     def bounds(self) -> Array:
         """Lower and upper bounds, shape (n_z, 2)."""
         return np.concatenate([self.kernel.bounds.reshape(-1, 2), self.noise.bounds])
 
-    @property
+    @cached_property
     def roles(self) -> list[Role]:
         """What each kernel parameter means."""
         return roles(self.kernel, self.n_features)
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """A name for each entry of z."""
         kernel = [r.kind if r.input is None else f"{r.kind}_{r.input}" for r in self.roles]
