@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from softmargin import BayesianSVC, BayesianSVR
+from softmargin.datasets import make_sinc
 from softmargin.estimators._rows import merge_rows
 from softmargin.estimators._validation import PATIENCE, hold_out
 from softmargin.kernels import gram
@@ -88,6 +89,26 @@ def test_the_same_seed_holds_the_same_rows_out():
         flat(validation_fraction=0.3, max_iter=3).fit(X[o], Y[o]) for o in (slice(None), slice(None, None, -1))
     )
     assert one.C_ == other.C_
+
+
+def test_regression_can_be_validated():
+    X, y = make_sinc(60, random_state=0)
+    model = BayesianSVR(hyperprior=None, validation_fraction=0.3, random_state=0).fit(X, 100 * y)
+    losses = [row["validation_log_loss"] for row in model.search_path_]
+    best = model.search_path_[int(np.argmin(losses))]
+    assert model.noise_std_ == pytest.approx(best["sigma"])
+    assert len(model.posterior_.mean) == 60 and len(losses) <= np.argmin(losses) + PATIENCE + 1
+    # Everything is in the units of y: the first evaluation is a fit of the other rows at its hyperparameters.
+    rows = merge_rows(X, 100 * y, None)
+    seed = int(np.random.RandomState(0).randint(2**31 - 1))
+    held = hold_out(rows, 0.3, seed, stratify=False, precomputed=False)
+    ended = BayesianSVR(model.kernel_, C=model.C_, epsilon=model.epsilon_, search=None)
+    # Its own centre is that of fewer rows.
+    ended.fit(held.train.X, held.train.y)
+    assert -np.mean(ended.log_predictive_density(held.X, held.y)) == pytest.approx(min(losses), abs=0.01)
+    assert best["criterion"] == pytest.approx(ended.log_evidence_, abs=0.3)
+    with pytest.raises(ValueError, match="validation_fraction=2 must be a number between 0 and 1"):
+        BayesianSVR(validation_fraction=2).fit(X, y)
 
 
 # -- scikit-learn's callbacks ------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from softmargin.likelihoods import EpsilonInsensitive, NoiseMixture, sample_noise
+from softmargin.likelihoods import EpsilonInsensitive, NoiseMixture, SampledMixture, sample_noise
 
 CASES = [(10.0, 0.1, 0.01), (1.0, 0.0, 0.5), (100.0, 0.5, 1e-4), (3.0, 2.0, 4.0), (300.0, 1e-3, 1.0)]
 
@@ -61,3 +61,24 @@ def test_standard_deviation_adds_both_parts():
     mixture = one(3.0, 0.5, 0.2)
     second = quad(lambda y: y * y * np.exp(mixture.log_density(np.array([y]))[0]), -30, 30, limit=500, points=[0])[0]
     assert mixture.std[0] == pytest.approx(np.sqrt(second), rel=1e-7)
+
+
+def test_average_over_samples():
+    """Three samples at two rows: the average of three mixtures, whose quantiles no Gaussian has."""
+    means = np.array([[-1.0, 0.0, 4.0], [0.5, 0.5, 0.6]])
+    likelihood = EpsilonInsensitive(10.0, 0.1)
+    mixture = SampledMixture(likelihood, means, np.array([0.04, 1e-4]))
+    levels = np.array([1e-4, 0.2, 0.5, 0.9, 0.999])
+    found = mixture.quantile(levels)
+    for k, level in enumerate(levels):
+        parts = [one(10.0, 0.1, 0.04, m).cdf(found[:1, k])[0] for m in means[0]]
+        assert np.mean(parts) == pytest.approx(level, rel=1e-7)
+        slope = (mixture.cdf(found[:, k] + 1e-6) - mixture.cdf(found[:, k] - 1e-6)) / 2e-6
+        np.testing.assert_allclose(mixture.density(found[:, k]), slope, rtol=1e-4, atol=1e-8)
+    assert mixture.cdf(found[:, 3]) == pytest.approx(0.9, rel=1e-8)
+
+
+def test_one_sample_is_the_plain_mixture():
+    levels = np.array([0.025, 0.5, 0.7])
+    single = SampledMixture(EpsilonInsensitive(3.0, 0.5), np.array([[0.3]]), np.array([0.2]))
+    np.testing.assert_allclose(single.quantile(levels), one(3.0, 0.5, 0.2, 0.3).quantile(levels), atol=1e-8)

@@ -17,6 +17,7 @@ from softmargin.estimators._class_fitted import set_learnt
 from softmargin.estimators._encodings import PairEncoding, ScaledEncoding
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import fit_temperature, temper
+from softmargin.estimators._regression import TargetFit
 from softmargin.estimators._rows import class_weights, merge_rows, spread_of
 from softmargin.estimators._sparse_fit import Sample, fit_sparse, leave_one_out
 from softmargin.estimators._tuning import classifier_prior
@@ -217,6 +218,6 @@ def fit_large_regressor(estimator: Any, X: Any, y: Any, sample_weight: Any) -> A
     log_z = leave_one_out(model, sample.X, sample.y, sample.weight, sample.y).log_z
     w = np.ones_like(sample.y) if sample.weight is None else sample.weight
     total = float(w.sum() / sample.share)
-    estimator._set_learnt(model, drawn.X, total, units, given, spread, shift)
+    estimator._set_learnt(TargetFit(model, units, given, spread, shift), total)
     estimator.loo_log_density_ = float(w @ log_z / w.sum() - np.log(units.scale))
     return estimator

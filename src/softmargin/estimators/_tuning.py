@@ -261,6 +261,7 @@ def _objective(
         model = coordinates.model(evaluation.z)
         if watch is not None:
             path[-1]["validation_log_loss"] = watch(evaluation, model)
+            path[-1]["searched"] = float(len(rows.y) if rows.weight is None else rows.weight.sum())
         if tuning.callback is not None:
             posterior = evaluation.posterior
             tuning.callback(

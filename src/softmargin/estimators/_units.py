@@ -62,17 +62,23 @@ def in_bulk(y: Array, weight: Array | None) -> NDArray[np.bool_]:
     return bulk if rare else np.ones(len(y), dtype=bool)
 
 
-def path_in_units(path: list[dict[str, Any]], names: list[str], shift: Array, nats: float) -> list[dict[str, Any]]:
-    """The search's path in the units of y: its hyperparameters times exp(shift), its values less `nats`."""
+def path_in_units(
+    path: list[dict[str, Any]], names: list[str], shift: Array, total: float, scale: float
+) -> list[dict[str, Any]]:
+    """The search's path in the units of y: hyperparameters times exp(shift), log densities of `total` rows.
+
+    Early stopping searches with fewer; their weight is then the column "searched".
+    """
     factor = dict(zip(names, np.exp(shift)))
-    return [
-        {
-            **row,
-            **{name: float(row[name] * factor[name]) for name in factor},
-            **{name: float(row[name]) - nats for name in ("objective", "criterion")},
-        }
-        for row in path
-    ]
+    result = []
+    for row in path:
+        # ln p(y) = ln p(t) - ln(scale) for every row.
+        n = row.get("searched", total)
+        nats = {"objective": -n, "criterion": -n, "validation_log_loss": 1.0}
+        converted = {name: float(row[name] * factor[name]) for name in factor}
+        converted |= {name: float(row[name]) + k * np.log(scale) for name, k in nats.items() if name in row}
+        result.append({**row, **converted})
+    return result
 
 
 def target_kernels(

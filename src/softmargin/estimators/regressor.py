@@ -1,33 +1,29 @@
 """BayesianSVR: support vector regression that tunes itself and gives honest error bars."""
 
-from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.gaussian_process.kernels import Kernel
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
-from softmargin.distributed import blockwise
-from softmargin.estimators._base import LatentEstimator, check_choice, check_number, relevance
+from softmargin.estimators._base import LatentEstimator, check_choice, check_fraction, check_number, relevance
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
 from softmargin.estimators._large import fit_large_regressor, is_large
-from softmargin.estimators._model import LatentModel
-from softmargin.estimators._rows import Rows, merge_rows
+from softmargin.estimators._predictions import TargetPredictions
+from softmargin.estimators._regression import TargetFit, as_fitted, fit_target, warn_of_imitated_noise
+from softmargin.estimators._rows import merge_rows
 from softmargin.estimators._stream import can_stream, partial_fit_regressor
-from softmargin.estimators._tuning import Tuning, fit_latent
-from softmargin.estimators._units import TargetUnits, in_bulk, path_in_units, target_kernels, target_noise, target_units
+from softmargin.estimators._units import path_in_units, target_noise
 from softmargin.inference import INFERENCES, REPRODUCTIONS, get_inference
 from softmargin.kernels import evaluate
-from softmargin.likelihoods import EpsilonInsensitive, NoiseMixture, sample_noise
-from softmargin.search import Coordinates, HyperPrior, NoiseCoordinates
+from softmargin.likelihoods import EpsilonInsensitive
+from softmargin.search import Coordinates
 
 
-class BayesianSVR(RegressorMixin, LatentEstimator):
+class BayesianSVR(RegressorMixin, TargetPredictions, LatentEstimator):
     """Support vector regression that learns C, epsilon, the kernel and a length scale per input, with error bars.
 
     The epsilon-insensitive loss is read as the noise density ``C/(2(epsilon C + 1)) exp(-C max(|y - f| - epsilon,
@@ -55,8 +51,14 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         Weak priors on the logarithms of the hyperparameters, relative to the spread of the inputs and of y; None: flat.
     nugget : bool or float, default=False
         True: learn an additional Gaussian noise; a number: its standard deviation in the units of y.
+    gross_errors : {"auto", "keep"}, default="auto"
+        "auto": a few targets (at most 5 %) beyond 20 robust standard deviations are left out, with a warning, if the
+        evidence takes them for gross errors rather than for the function and its noise. "keep": never.
     n_restarts : int, default=0
         Additional random starts.
+    validation_fraction : float or None, default=None
+        Hold this fraction of the rows out of the search and end it where their log density is highest; the posterior is
+        then inferred from all rows. A remedy for a criterion that overfits.
     n_inducing : int or None, default=None
         Number of inducing points of `inference="sparse"`; None chooses.
     max_iter : int, default=60
@@ -91,6 +93,8 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         Every evaluation of the search, in the units of y.
     support_, support_vectors_, dual_coef_ : the support vector machine at the learnt hyperparameters
         Its own prediction is ``y_center_ + kernel_(X, support_vectors_) @ dual_coef_[0]``.
+    gross_errors_ : ndarray
+        Training rows that were left out (see `gross_errors`). They count in none of the other attributes.
     n_iter_ : int
         Evaluations of the search.
 
@@ -107,14 +111,6 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
     (1, 2)
     """
 
-    _model: LatentModel
-    _smooth: LatentModel
-    """The same without its WhiteKernel terms."""
-    _density: EpsilonInsensitive
-    """The noise of the scaled target."""
-    y_center_: float
-    y_scale_: float
-
     def __init__(
         self,
         kernel: Any = None,
@@ -126,7 +122,9 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         search: str | None = "lbfgs",
         hyperprior: Any = "auto",
         nugget: bool | float = False,
+        gross_errors: Literal["auto", "keep"] = "auto",
         n_restarts: int = 0,
+        validation_fraction: float | None = None,
         n_inducing: int | None = None,
         max_iter: int = 60,
         tol: float = 1e-3,
@@ -143,7 +141,9 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         self.search = search
         self.hyperprior = hyperprior
         self.nugget = nugget
+        self.gross_errors = gross_errors
         self.n_restarts = n_restarts
+        self.validation_fraction = validation_fraction
         self.n_inducing = n_inducing
         self.max_iter = max_iter
         self.tol = tol
@@ -173,23 +173,12 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
             return fit_large_regressor(self, X, y, sample_weight)
         X, y, weight = self._validate_training(X, y, sample_weight, y_numeric=True)
         tasks = FitTasks.begin(self, X, y, sample_weight)
-        original = merge_rows(X, y.astype(np.float64), weight, precomputed=self._is_precomputed())
-        units = target_units(original.y, original.weight)
-        inputs = original.X / units.scale**2 if self._is_precomputed() else original.X
-        rows = replace(original, X=inputs, y=(original.y - units.center) / units.scale)
-        spread = self._spread(rows.X, rows.weight)
-        kernel = "precomputed" if self._is_precomputed() else self.kernel
-        given, scaled = target_kernels(kernel, spread, self.nugget, units)
-        noise = target_noise(self.C, self.epsilon, units, learn=self.search is not None)
-        # What separates the logarithms of the hyperparameters of y from those of the scaled target.
-        shift = np.concatenate([given.theta - scaled.theta, units.shifts(noise.names)])
-        previous = self._previous(len(shift))
-        tuning = self._tuning(HyperPrior.for_regression(), tasks, lambda model: _as_fitted(model, units))
-        bulk = in_bulk(rows.y, rows.weight)
-        model = self._learn(rows, bulk, scaled, noise, spread, tuning, previous)
-        weight = np.ones_like(rows.y) if rows.weight is None else rows.weight
-        self._set_learnt(model, rows.X, float(weight.sum()), units, given, spread, shift, float(weight[bulk].sum()))
-        self._set_fitted(X, rows, units)
+        rows = merge_rows(X, y.astype(np.float64), weight, precomputed=self._is_precomputed())
+        fitted = fit_target(self, rows, tasks)
+        self._set_learnt(fitted, float(fitted.weight.sum()))
+        self._set_fitted(X, rows.group)
+        if self.search is not None:
+            warn_of_imitated_noise(fitted)
         tasks.end()
         return self
 
@@ -215,6 +204,8 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         super()._check_parameters()
         check_number("epsilon", self.epsilon, low=0, strict=False, optional=True)
         check_choice("criterion", self.criterion, ["auto", "evidence", "loo"])
+        check_choice("gross_errors", self.gross_errors, ["auto", "keep"])
+        check_fraction("validation_fraction", self.validation_fraction)
         if not isinstance(self.nugget, bool | np.bool_):
             check_number("nugget", self.nugget, low=0, strict=True)
         if self.nugget is not False and self._is_precomputed():
@@ -223,54 +214,24 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
                 "diagonal of the training matrix instead"
             )
 
-    def _learn(
-        self,
-        rows: Rows,
-        bulk: np.ndarray,
-        kernel: Kernel,
-        noise: NoiseCoordinates,
-        spread: Array,
-        tuning: Tuning,
-        previous: Array | None,
-    ) -> LatentModel:
-        if np.all(bulk) or tuning.search is None:
-            return fit_latent(rows, kernel, noise, spread, tuning, previous)
-        # One gross error would set the noise level for all: such rows join after the search, where C bounds their pull.
-        part = rows.subset(bulk, rows.y[bulk], precomputed=self._is_precomputed())
-        learnt = fit_latent(part, kernel, noise, spread, tuning, previous)
-        final = fit_latent(rows, kernel, noise, spread, replace(tuning, search=None), learnt.z)
-        return replace(final, path=learnt.path, objective=learnt.objective)
-
     def _previous(self, n_z: int) -> Array | None:
         """Where the last fit ended, relative to the spread of its target, if this one may start there."""
         if not self.warm_start or not hasattr(self, "_model") or len(self._model.z) != n_z:
             return None
         return self._model.z
 
-    def _set_learnt(
-        self,
-        model: LatentModel,
-        X: Any,
-        total: float,
-        units: TargetUnits,
-        given: Kernel,
-        spread: Array,
-        shift: Array,
-        searched: float | None = None,
-    ) -> None:
-        """Set what follows from the model alone.
-
-        `total` is the weight of all rows, X some of them, `searched` the weight of those of the search (None: all).
-        """
+    def _set_learnt(self, fitted: TargetFit, total: float) -> None:
+        """Set what follows from the model alone; `total` is the weight of all rows."""
+        model, units, shift, spread = fitted.model, fitted.units, fitted.shift, fitted.spread
         for optional in ("relevance_", "loo_log_density_"):
             # Not every kernel and inference gives them: forget those of an earlier fit.
             self.__dict__.pop(optional, None)
         scale = units.scale
-        self.__dict__.update(_as_fitted(model, units))
-        self.kernel_ = given.clone_with_theta((model.z + shift)[: given.n_dims])
+        self.__dict__.update(as_fitted(model, units))
+        self.kernel_ = fitted.given.clone_with_theta((model.z + shift)[: fitted.given.n_dims])
         self.likelihood_ = EpsilonInsensitive(self._density.C / scale, self._density.epsilon * scale)
         self.C_, self.epsilon_ = self.likelihood_.C, self.likelihood_.epsilon
-        self.noise_std_ = float(scale * np.sqrt(self._density.noise_variance + model.nugget(X[:1])[0]))
+        self.noise_std_ = float(scale * np.sqrt(self._density.noise_variance + model.nugget(model.rows.X[:1])[0]))
         self.posterior_ = model.posterior
         self.inference_ = model.posterior.method
         # The density of y is that of the scaled target over the scale, once for every row.
@@ -278,128 +239,28 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         self.log_evidence_ = float(model.posterior.log_evidence) - self._log_units
         noise = target_noise(self.C, self.epsilon, units, learn=self.search is not None)
         names = Coordinates(model.kernel, noise, len(spread)).names
-        nats = float((total if searched is None else searched) * np.log(scale))
-        self.search_path_ = path_in_units(model.path, names, shift, nats)
+        self.search_path_ = path_in_units(model.path, names, shift, total, scale)
         self.n_iter_ = max(len(model.path), 1)
         relevances = relevance(model, spread)
         if relevances is not None:
             self.relevance_ = relevances
 
-    def _set_fitted(self, X: Any, rows: Rows, units: TargetUnits) -> None:
-        model, scale = self._model, units.scale
+    def _set_fitted(self, X: Any, group: np.ndarray) -> None:
+        """Set what refers to the training rows; `group` is the merged row of each before any was left out."""
+        model, rows = self._model, self._model.rows
         weight = np.ones_like(rows.y) if rows.weight is None else rows.weight
+        self.gross_errors_ = np.flatnonzero((group >= 0) & (rows.group < 0))
         if model.posterior.variance is not None and model.posterior.site_precision is not None:
             log_z = leave_one_out(model.posterior, Problem(np.empty((0, 0)), rows.y, model.likelihood)).log_z
-            self.loo_log_density_ = float(weight @ log_z / weight.sum() - np.log(scale))
-        coefficients = self._coefficients([model], rows, X.shape[0]) / scale
+            self.loo_log_density_ = float(weight @ log_z / weight.sum() - np.log(self.y_scale_))
+        coefficients = self._coefficients([model], rows, X.shape[0]) / self.y_scale_
         self.support_ = np.flatnonzero(np.any(coefficients != 0, axis=0))
         self.support_vectors_ = X[self.support_] if not self._is_precomputed() else np.empty((0, 0))
         self.dual_coef_ = coefficients[:, self.support_]
 
-    # -- prediction ----------------------------------------------------------------------------------------------
-
     def _validate_new(self, X: Any) -> Any:
         X = super()._validate_new(X)
         return X / self.y_scale_**2 if self._is_precomputed() else X
-
-    def _mixture(self, X: Any) -> NoiseMixture:
-        """The predictive distribution of the scaled target at validated rows."""
-        mean, variance = self._smooth.latent(X)
-        return NoiseMixture(self._density, mean, variance + self._model.nugget(X))
-
-    @blockwise
-    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
-        """Predict the mean of y, and how far a new y is from it.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        return_std : bool, default=False
-            Also return the standard deviation of y: of the function and of the noise together.
-        return_cov : bool, default=False
-            Also return the joint covariance of the targets.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples,)
-        std : ndarray of shape (n_samples,), or covariance : ndarray of shape (n_samples, n_samples)
-        """
-        if return_std and return_cov:
-            raise ValueError("return_std and return_cov are both True; ask for one of them")
-        X = self._validate_new(X)
-        if return_cov:
-            mean, _ = self._smooth.latent(X)
-            noise = self._density.noise_variance + self._model.nugget(X)
-            covariance = self._smooth.covariance(X) + np.diag(noise)
-            return self._to_y(mean), covariance * self.y_scale_**2
-        if return_std:
-            mixture = self._mixture(X)
-            return self._to_y(mixture.mean), mixture.std * self.y_scale_
-        return self._to_y(self._smooth.latent_mean(X))
-
-    @blockwise
-    def predict_interval(self, X: Any, confidence_level: float = 0.95) -> Array:
-        """Central interval that a new y falls into with the given probability.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2)
-            Lower and upper ends.
-        """
-        check_number("confidence_level", confidence_level, low=0, strict=True)
-        if confidence_level >= 1:
-            raise ValueError(f"confidence_level={confidence_level!r} must lie between 0 and 1, e.g. 0.95")
-        tail = (1 - confidence_level) / 2
-        return self.predict_quantiles(X, [tail, 1 - tail])
-
-    @blockwise
-    def predict_quantiles(self, X: Any, q: Any) -> Array:
-        """Quantiles of y: of the Gaussian posterior and the noise density together, not of a Gaussian.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        q : float or array-like of shape (n_q,)
-            Levels between 0 and 1.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_q)
-        """
-        levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
-        if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
-            raise ValueError(f"q={q!r} must hold levels strictly between 0 and 1")
-        return self._to_y(self._mixture(self._validate_new(X)).quantile(levels))
-
-    def log_predictive_density(self, X: Any, y: Any) -> Array:
-        """ln p(y | X) of each row, in the units of y; shape (n_samples,)."""
-        X = self._validate_new(X)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        check_consistent_length(X, y)
-        scaled = (y - self.y_center_) / self.y_scale_
-        return self._model.log_density(X, scaled) - np.log(self.y_scale_)
-
-    def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
-        """Posterior mean and variance of the function, without the noise; shape (n_samples,) each."""
-        mean, variance = self._smooth.latent(self._validate_new(X))
-        return self._to_y(mean), variance * self.y_scale_**2
-
-    def sample_latent(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
-        """Draw functions from the posterior at the rows of X, shape (n_rows, n_samples)."""
-        X = self._validate_new(X)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
-        return self._to_y(self._smooth.sample(X, n_samples, rng))
-
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
-        """Draw targets, function plus noise, at the rows of X, shape (n_rows, n_samples)."""
-        X = self._validate_new(X)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
-        latent = self._smooth.sample(X, n_samples, rng)
-        nugget = np.sqrt(self._model.nugget(X))[:, None] * rng.standard_normal(latent.shape)
-        return self._to_y(latent + nugget + sample_noise(self._density, latent.shape, rng))
-
-    def _to_y(self, scaled: Array) -> Array:
-        return self.y_center_ + self.y_scale_ * scaled
 
     # -- model selection -----------------------------------------------------------------------------------------
 
@@ -426,14 +287,3 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         check_is_fitted(self)
         check_choice("name", name, ["evidence", "loo"])
         return self._criterion_value([self._model], name) - self._log_units
-
-
-def _as_fitted(model: LatentModel, units: TargetUnits) -> dict[str, Any]:
-    """The attributes that predictions need."""
-    return {
-        "_model": model,
-        "_smooth": model.without_nugget(),
-        "_density": model.likelihood,
-        "y_center_": units.center,
-        "y_scale_": units.scale,
-    }

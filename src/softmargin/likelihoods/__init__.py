@@ -5,7 +5,7 @@ from softmargin.likelihoods.epsilon_insensitive import EpsilonInsensitive
 from softmargin.likelihoods.hinge import Hinge
 from softmargin.likelihoods.link import Link, SquaredLink
 from softmargin.likelihoods.logistic import Logistic
-from softmargin.likelihoods.noise_mixture import NoiseMixture, sample_noise
+from softmargin.likelihoods.noise_mixture import NoiseMixture, SampledMixture, sample_noise
 from softmargin.likelihoods.squared_hinge import SquaredHinge
 
 LIKELIHOODS: dict[str, type] = {
@@ -31,6 +31,7 @@ __all__ = [
     "Link",
     "Logistic",
     "NoiseMixture",
+    "SampledMixture",
     "SquaredHinge",
     "SquaredLink",
     "TiltedMoments",

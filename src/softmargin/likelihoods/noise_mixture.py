@@ -76,6 +76,60 @@ class NoiseMixture:
         return np.maximum(np.sqrt(self.variance), floor)
 
 
+@dataclass(frozen=True)
+class SampledMixture:
+    """Averages of `NoiseMixture`s: predictive distributions when the posterior is a set of samples.
+
+    Parameters
+    ----------
+    likelihood : EpsilonInsensitive
+    means : ndarray of shape (n, n_samples)
+        Mean of the Gaussian part at each row under each sample.
+    variance : ndarray of shape (n,)
+        Its variance, the same for all samples.
+    """
+
+    likelihood: EpsilonInsensitive
+    means: Array = field(repr=False)
+    variance: Array = field(repr=False)
+
+    def cdf(self, y: Array) -> Array:
+        """Probability of a target up to y, shape (n,)."""
+        flat, t = self._flat(y)
+        return flat.cdf(t).reshape(self.means.shape).mean(axis=1)
+
+    def density(self, y: Array) -> Array:
+        """Density at y, shape (n,)."""
+        flat, t = self._flat(y)
+        return np.exp(flat.log_density(t)).reshape(self.means.shape).mean(axis=1)
+
+    def quantile(self, q: Array) -> Array:
+        """Invert the distribution function; shape (n, n_q) for levels 0 < q < 1 of shape (n_q,)."""
+        shift = NoiseMixture(self.likelihood, np.zeros(len(self.means)), self.variance).quantile(q)
+        return np.stack([self._invert(float(level), d) for level, d in zip(q, shift.T)], axis=1)
+
+    def _invert(self, level: float, shift: Array) -> Array:
+        """Newton's method between the smallest and the largest quantile of the samples' own distributions."""
+        low, high = self.means.min(axis=1) + shift, self.means.max(axis=1) + shift
+        unit = np.sqrt(self.variance + self.likelihood.noise_variance)
+        t = self.means.mean(axis=1) + shift
+        for _ in range(MAX_NEWTON):
+            excess = self.cdf(t) - level
+            low, high = np.where(excess < 0, t, low), np.where(excess < 0, high, t)
+            proposal = t - excess / np.maximum(self.density(t), 1e-280)
+            inside = (proposal >= low) & (proposal <= high)
+            proposal = np.where(inside, proposal, 0.5 * (low + high))
+            moved, t = np.abs(proposal - t), proposal
+            if np.all(moved <= 1e-9 * unit):
+                break
+        return t
+
+    def _flat(self, y: Array) -> tuple[NoiseMixture, Array]:
+        """Every component as a row of its own, and the targets likewise."""
+        variance, t = (np.broadcast_to(a[:, None], self.means.shape).ravel() for a in (self.variance, y))
+        return NoiseMixture(self.likelihood, self.means.ravel(), variance), t
+
+
 def sample_noise(likelihood: EpsilonInsensitive, shape: tuple[int, ...], rng: np.random.RandomState) -> Array:
     """Draw from the noise density."""
     q = likelihood.epsilon * likelihood.C

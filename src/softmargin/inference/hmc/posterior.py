@@ -59,6 +59,19 @@ class SampledPosterior(Posterior):
         means -= means.mean(axis=1, keepdims=True)
         return K_new - project @ project.T + means @ means.T / means.shape[1]
 
+    def components(self, K_star: Array, k_diag: Array) -> tuple[Array, Array]:
+        """Mean of f at new rows given each kept sample, shape (n_new, n_kept), and variance given it, (n_new,)."""
+        project = self._project(K_star)
+        return project @ self.kept().T, _conditional(project, k_diag)
+
+    def sample(self, K_star: Array, K_new: Array, n_samples: int, rng: np.random.RandomState) -> Array:
+        """Draw f at new rows, shape (n_new, n_samples): a kept sample at random, then f given it."""
+        project, kept = self._project(K_star), self.kept()
+        values, vectors = np.linalg.eigh(K_new - project @ project.T)
+        root = vectors * np.sqrt(np.maximum(values, 0))
+        chosen = kept[rng.randint(len(kept), size=n_samples)]
+        return project @ chosen.T + root @ rng.standard_normal((len(K_new), n_samples))
+
     def log_predictive(self, likelihood: Likelihood, y: Array, K_star: Array, k_diag: Array) -> Array:
         """ln of the average over samples of the integral of N(f; conditional mean, variance) P(y | f) (eq. 33)."""
         normalised, kept = likelihood.normalised(), self.kept()
