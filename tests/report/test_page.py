@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import threading
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -14,8 +15,8 @@ import pandas as pd
 import pytest
 
 from softmargin.report import plots
-from softmargin.report.experiment import fit_experiment, measure
-from softmargin.report.page import render, write_report
+from softmargin.report.experiment import OURS, THEIRS, fit_experiment, measure
+from softmargin.report.page import _hardest, _scores, render, write_report
 from softmargin.tables import read_table
 
 BROWSER = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
@@ -103,6 +104,22 @@ def test_regression_page_says_everything(regressed_page):
 def test_page_is_reproducible(classified, page, tmp_path):
     assert write_report(classified, tmp_path / "r.html").read_text() == page
     assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_hardest_rows_are_numbered_as_in_the_file(classified, tmp_path):
+    frame = classified.table.X.assign(**{"class": classified.table.y})
+    frame.loc[:9, "class"] = None
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    experiment = measure(fit_experiment(read_table(str(tmp_path / "d.csv"), "class"), max_iter=1))
+    for row in _hardest(experiment)["rows"]:
+        assert row["true"] == frame["class"].iloc[row["row"] - 1] and row["row"] > 10
+
+
+def test_a_perfect_baseline_is_shown(classified):
+    scores = {OURS: {"error": 0.25}, THEIRS: {"error": 0.0}}
+    assert _scores(replace(classified, scores=scores)) == [
+        {"label": "error", "ours": "25.0%", "theirs": "0.0%", "better": False}
+    ]
 
 
 def test_page_without_held_out_rows(classified, monkeypatch):

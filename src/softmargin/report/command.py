@@ -272,7 +272,7 @@ def _show_comparison(rows: list[dict[str, Any]]) -> None:
 
 def _cell(name: str, value: Any) -> Text:
     if name in terminal.MEASURES:
-        return Text(terminal.MEASURES[name][1].format(value))
+        return Text(terminal.written(name, value))
     if name in ("kernel", "criterion"):
         return Text(value)
     return Text(terminal.numbers(value) if name == "C" else f"{value:.2f}")

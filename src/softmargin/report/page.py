@@ -12,7 +12,7 @@ from softmargin._version import __version__
 from softmargin.report import words
 from softmargin.report.experiment import OURS, THEIRS, Experiment
 from softmargin.report.plots import pictures
-from softmargin.report.terminal import MEASURES, baseline_name, numbers
+from softmargin.report.terminal import MEASURES, baseline_name, numbers, written
 from softmargin.tables import relevance_by_column, short
 
 HARDEST = 10
@@ -67,12 +67,10 @@ def _scores(experiment: Experiment) -> list[dict[str, Any]]:
     cards = []
     theirs = experiment.scores.get(THEIRS, {})
     for name, value in experiment.scores.get(OURS, {}).items():
-        label, form = MEASURES[name]
         rival = theirs.get(name)
         better = rival is not None and name not in NOT_RANKED and value < rival
-        cards.append(
-            {"label": label, "ours": form.format(value), "theirs": rival and form.format(rival), "better": better}
-        )
+        said = None if rival is None else written(name, rival)
+        cards.append({"label": MEASURES[name][0], "ours": written(name, value), "theirs": said, "better": better})
     return cards
 
 
@@ -110,7 +108,8 @@ def _hardest(experiment: Experiment) -> dict[str, Any] | None:
     for i in np.argsort(-surprise, kind="stable")[:HARDEST]:
         row = experiment.test[i]
         cells = [_cell(table.X[c].iloc[row]) for c in columns]
-        rows.append({"row": int(row) + 1, "said": said[i], "true": _cell(table.y.iloc[row]), "cells": cells})
+        number, true = int(table.X.index[row]) + 1, _cell(table.y.iloc[row])
+        rows.append({"row": number, "said": said[i], "true": true, "cells": cells})
     return {"columns": [short(c) for c in columns], "rows": rows}
 
 

@@ -28,7 +28,7 @@ from softmargin.tables import relevance_by_column
 
 SURFACE_ROWS = 500
 """Above so many training rows the surface would take longer than the fit."""
-SIZE, WIDE = (4.8, 3.4), (5.6, 3.0)
+SIZE, WIDE = (4.8, 3.4), (5.0, 2.8)
 """Inches; at this width the text is readable on a phone."""
 PAPER = {"light": ("#ffffff", "#1d2433"), "dark": ("#171c28", "#dfe4ee")}
 """Background and ink."""
@@ -179,10 +179,15 @@ def _intervals(experiment: Experiment) -> Picture | None:
     display = IntervalDisplay(x, ours.mean, ours.lower, ours.upper, truth)
     if x is not None:
         display.name = label(table.numeric[0])
+
+    def draw(ax: Any) -> None:
+        display.plot(ax)
+        ax.set_ylabel(label(table.y.name))
+
     return Picture(
         "Predictions with intervals",
         f"The {len(truth)} held-out rows. Of one hundred true values about 95 should lie in the band.",
-        (_render(WIDE, display.plot),),
+        (_render(WIDE, draw),),
         wide=True,
     )
 

@@ -13,11 +13,11 @@ MEASURES = {
     "error": ("error", "{:.1%}"),
     "log_loss": ("log loss (nats)", "{:.3f}"),
     "calibration_error": ("calibration error", "{:.3f}"),
-    "rmse": ("RMSE", "{:.4g}"),
-    "mean_absolute_error": ("mean absolute error", "{:.4g}"),
+    "rmse": ("RMSE", "{:#.4g}"),
+    "mean_absolute_error": ("mean absolute error", "{:#.4g}"),
     "negative_log_density": ("negative log density", "{:.3f}"),
     "coverage_95": ("coverage of 95 % intervals", "{:.1%}"),
-    "interval_width": ("mean width of the intervals", "{:.4g}"),
+    "interval_width": ("mean width of the intervals", "{:#.4g}"),
 }
 """Measure -> what people call it, and how it is written."""
 BAR = 24
@@ -37,6 +37,11 @@ def show(experiment: Experiment, console: Console) -> None:
     _scores(experiment, console)
     for note in (*experiment.table.notes, *experiment.notes):
         console.print(Text(f"note: {note}", style="yellow"))
+
+
+def written(measure: str, value: float) -> str:
+    """A measure as people read it."""
+    return MEASURES[measure][1].format(value).rstrip(".")
 
 
 def numbers(value: Any) -> str:
@@ -92,6 +97,5 @@ def _scores(experiment: Experiment, console: Console) -> None:
     for name in experiment.scores:
         grid.add_column(names[name], justify="right")
     for measure in experiment.scores[OURS]:
-        label, form = MEASURES[measure]
-        grid.add_row(label, *(form.format(scores[measure]) for scores in experiment.scores.values()))
+        grid.add_row(MEASURES[measure][0], *(written(measure, s[measure]) for s in experiment.scores.values()))
     console.print(grid)

@@ -34,12 +34,13 @@ def _verdict(experiment: Experiment) -> str:
         measure, gap = "log_loss", 0.01
     if theirs is None:
         return text
+    what = "Its predictive densities" if experiment.regression else "Its probabilities"
     difference = ours[measure] - theirs[measure]
     rival = f"a tuned {baseline_name(experiment.regression)}"
     if abs(difference) < gap:
-        return f"{text} Its probabilities are about as good as those of {rival}."
+        return f"{text} {what} are about as good as those of {rival}."
     better = "better" if difference < 0 else "worse"
-    return f"{text} Its probabilities are {better} than those of {rival} (by {abs(difference):.3f} nats a row)."
+    return f"{text} {what} are {better} than those of {rival} (by {abs(difference):.3f} nats a row)."
 
 
 def _relevance(experiment: Experiment) -> str:

@@ -23,6 +23,7 @@ class Table:
 
     name: str
     X: pd.DataFrame = field(repr=False)
+    """Its index counts the rows as they were read, those that were left out included."""
     y: pd.Series = field(repr=False)
     numeric: tuple[str, ...]
     category: tuple[str, ...]
@@ -59,7 +60,7 @@ def read_table(source: str, target: str | None, *, regression: bool = False, enc
     y, known = _target(frame[target], target, regression, notes)
     if test is not None and not known.all():
         test = None
-    X, numeric, category = _inputs(frame.drop(columns=target)[known].reset_index(drop=True), notes)
+    X, numeric, category = _inputs(frame.drop(columns=target)[known], notes)
     return Table(source, X, y, tuple(numeric), tuple(category), tuple(notes), test)
 
 
@@ -97,7 +98,7 @@ def _target(column: pd.Series, name: str, regression: bool, notes: list[str]) ->
     known = y.notna()
     if not known.all():
         notes.append(f"{int((~known).sum())} rows without {short(name)!r} were left out")
-    y = y[known].reset_index(drop=True)
+    y = y[known]
     if len(y) == 0:
         raise DataError(f"column {short(name)!r} has no values")
     if not regression:
