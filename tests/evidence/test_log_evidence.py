@@ -28,7 +28,7 @@ LONG = Chaining(n_sweeps=1500, n_chains=16)
 @pytest.mark.parametrize(
     ("method", "settings"),
     [
-        ("annealing", {"schedule": Schedule(16, 128)}),
+        ("annealing", {"schedule": Schedule(64, 128)}),
         ("chaining", {"chaining": LONG}),
         ("chaining", {"chaining": Chaining("beta", n_sweeps=1500, n_chains=16)}),
         ("chaining", {"chaining": Chaining(block=2, n_sweeps=3000, n_chains=16)}),
@@ -39,8 +39,8 @@ LONG = Chaining(n_sweeps=1500, n_chains=16)
 def test_sampling_agrees_with_exact_values(kind, loss, method, settings):
     truth = exact_value(kind, loss)
     found = log_evidence(K4, Y4, 2.0, loss=loss, kind=kind, method=method, random_state=2, **settings)
-    # 16 replicas: |t| > 4 has probability 1e-3; 30 cases.
-    assert abs(found.value - truth) < 4 * found.standard_error
+    # 64 islands or 16 chains: |t| > 3 has probability 0.004 or 0.009; 30 cases, most of them with shared random numbers.
+    assert abs(found.value - truth) < 3 * found.standard_error
     assert 0 < found.standard_error < 0.15
 
 
@@ -50,7 +50,7 @@ def test_normalised_likelihoods_agree_with_exact_values(loss, method):
     options = {"loss": loss, "epsilon": 0.2 if loss == "epsilon_insensitive" else None}
     truth = log_evidence(K4, Y4, 2.0, method="exact", **options).value
     found = log_evidence(K4, Y4, 2.0, method=method, chaining=LONG, random_state=0, **options)
-    assert abs(found.value - truth) < 4 * found.standard_error
+    assert abs(found.value - truth) < 3 * found.standard_error
     for kind in ("conditional", "joint"):
         assert log_evidence(K4, Y4, 2.0, kind=kind, method=method, chaining=LONG, random_state=0, **options) == found
 
@@ -60,13 +60,13 @@ def test_deterministic_methods_are_close_at_four_rows(kind):
     truth = exact_value(kind)
     for method in ("ep", "variational"):
         found = log_evidence(K4, Y4, 2.0, kind=kind, method=method, schedule=Schedule(16, 128), random_state=0)
-        assert abs(found.value - truth) < (0.03 if method == "ep" else 0.3) + 4 * found.standard_error
+        assert abs(found.value - truth) < (0.03 if method == "ep" else 0.3) + 3 * found.standard_error
 
 
 def test_weights_stand_for_repeated_rows():
     weight = np.array([1.0, 2.0, 1.0, 1.0])
     index = np.repeat(np.arange(4), weight.astype(int))
-    schedule = Schedule(16, 128)
+    schedule = Schedule(64, 128)
     for kind in KINDS:
         once = log_evidence(
             K4, Y4, 1.5, kind=kind, method="annealing", weight=weight, schedule=schedule, random_state=0
@@ -80,7 +80,7 @@ def test_weights_stand_for_repeated_rows():
             schedule=schedule,
             random_state=1,
         )
-        assert abs(once.value - many.value) < 4 * np.hypot(once.standard_error, many.standard_error)
+        assert abs(once.value - many.value) < 3 * np.hypot(once.standard_error, many.standard_error)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -91,7 +91,7 @@ def test_methods_agree_at_fifty_rows(kind):
         K, y, 2.0, kind=kind, method="chaining", chaining=Chaining(block=5, n_sweeps=150), random_state=0
     )
     error = np.hypot(annealed.standard_error, chained.standard_error)
-    assert abs(annealed.value - chained.value) < 4 * error
+    assert abs(annealed.value - chained.value) < 3 * error
     assert annealed.standard_error < 0.15
 
 
@@ -119,10 +119,10 @@ def test_large_amplitude_gives_the_orthant_probability():
     schedule = Schedule(16, 256)
     naive = log_evidence(K, Y4, 2.0, method="annealing", random_state=0, schedule=schedule)
     # The slope of a step of width 1 out of 1e4 changes probabilities by a few 1e-4.
-    assert abs(naive.value - kappa - orthant) < 4 * naive.standard_error + 2e-3
+    assert abs(naive.value - kappa - orthant) < 3 * naive.standard_error + 2e-3
     for kind in ("conditional", "joint"):
         found = log_evidence(K, Y4, 2.0, kind=kind, method="annealing", random_state=0, schedule=schedule)
-        assert abs(found.value - orthant) < 4 * found.standard_error + 2e-3
+        assert abs(found.value - orthant) < 3 * found.standard_error + 2e-3
 
 
 def test_joint_evidence_with_a_sample_of_inputs():
@@ -130,12 +130,12 @@ def test_joint_evidence_with_a_sample_of_inputs():
     assert same == log_evidence(K4, Y4, 2.0, kind="joint", method="annealing", random_state=0)
     # Every input twice is the same distribution of inputs.
     twice = np.repeat(np.arange(4), 2)
-    schedule = Schedule(16, 128)
+    schedule = Schedule(64, 128)
     doubled = log_evidence(
         K4, Y4, 2.0, kind="joint", K_inputs=K4[np.ix_(twice, twice)], random_state=1, schedule=schedule
     )
     plain = log_evidence(K4, Y4, 2.0, kind="joint", random_state=2, schedule=schedule)
-    assert abs(doubled.value - plain.value) < 4 * np.hypot(doubled.standard_error, plain.standard_error)
+    assert abs(doubled.value - plain.value) < 3 * np.hypot(doubled.standard_error, plain.standard_error)
 
 
 @pytest.mark.parametrize(
@@ -158,15 +158,18 @@ def test_compiled_rows_equal_the_likelihoods(likelihood, normaliser):
         np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_chaining_standard_error_is_honest():
-    truth = exact_value("naive")
-    runs = [
-        log_evidence(K4, Y4, 2.0, method="chaining", chaining=Chaining(n_sweeps=200, n_chains=12), random_state=seed)
-        for seed in range(100)
-    ]
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["annealing", "chaining"])
+def test_standard_errors_are_honest(kind, method):
+    truth = exact_value(kind)
+    settings = {"chaining": Chaining(n_sweeps=200, n_chains=12), "schedule": Schedule(12, 32)}
+    runs = [log_evidence(K4, Y4, 2.0, kind=kind, method=method, random_state=seed, **settings) for seed in range(100)]
     deviation = np.array([(run.value - truth) / run.standard_error for run in runs])
-    # Student's t with 11 degrees of freedom: 2.2 covers 95 %; 100 repeats have a binomial sd of 2.2 %.
-    assert 0.88 <= np.mean(np.abs(deviation) < 2.2) <= 1.0
+    # Student's t with 11 degrees of freedom: 2.2 covers 95 %; 100 repeats have a binomial sd of 2.2 %, and below 88 %
+    # has probability 0.2 %. The mean deviation is t's, sd 1.1/sqrt(100), if there is no bias.
+    assert np.mean(np.abs(deviation) < 2.2) >= 0.88
+    assert abs(np.mean(deviation)) < 0.35
+    assert 0.75 < np.std(deviation) < 1.5
 
 
 def test_same_seed_same_value():
