@@ -103,6 +103,20 @@ def test_weights_and_precomputed_kernels():
     assert_allclose(by_matrix.predict(K), again.predict(K[:, rest]), rtol=1e-8)
 
 
+def test_sparse_inference_leaves_them_out_too():
+    X, y = make_sinc(600, random_state=0)
+    fit = {"inference": "sparse", "n_inducing": 30, "max_iter": 10, "random_state": 0}
+    clean = BayesianSVR(**fit).fit(X, y)
+    spoilt = fit_spoilt(X, spoil(y, 7), **fit)
+    assert_array_equal(spoilt.gross_errors_, [7])
+    assert len(clean.gross_errors_) == 0
+    (mean, std), (other, other_std) = (m.predict(INSIDE, return_std=True) for m in (clean, spoilt))
+    assert np.max(np.abs(other - mean) / std) < 0.1
+    assert_allclose(other_std, std, rtol=0.1)
+    kept = BayesianSVR(**fit, gross_errors="keep").fit(X, spoil(y, 7))
+    assert kept.noise_std_ > 10
+
+
 def test_warnings_of_the_fit_that_is_kept_are_not_lost(monkeypatch):
     """The reading with all rows is tried quietly; if it wins its own warnings must reach the user."""
     from softmargin.estimators import _regression

@@ -39,7 +39,7 @@ LONG = Chaining(n_sweeps=1500, n_chains=16)
 def test_sampling_agrees_with_exact_values(kind, loss, method, settings):
     truth = exact_value(kind, loss)
     found = log_evidence(K4, Y4, 2.0, loss=loss, kind=kind, method=method, random_state=2, **settings)
-    # 64 islands or 16 chains: |t| > 3 has probability 0.004 or 0.009; 30 cases, most of them with shared random numbers.
+    # |t| > 3 has probability 0.004 with 64 islands and 0.009 with 16 chains; 30 cases.
     assert abs(found.value - truth) < 3 * found.standard_error
     assert 0 < found.standard_error < 0.15
 

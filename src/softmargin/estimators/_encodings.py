@@ -34,14 +34,19 @@ class PairEncoding:
 
 @dataclass(frozen=True)
 class ScaledEncoding:
-    """(y - center) / scale."""
+    """(y - center) / scale, without the rows where it exceeds a limit."""
 
     center: float
     scale: float
+    limit: float = np.inf
 
     def __call__(self, y: Any, weight: Array | None) -> Encoded:
         """Encode a block of targets."""
-        return Encoded(None, (np.asarray(y, dtype=np.float64) - self.center) / self.scale, weight)
+        target = (np.asarray(y, dtype=np.float64) - self.center) / self.scale
+        if np.isinf(self.limit):
+            return Encoded(None, target, weight)
+        keep = np.abs(target) <= self.limit
+        return Encoded(keep, target[keep], None if weight is None else weight[keep])
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from softmargin.estimators._class_fitted import set_learnt
 from softmargin.estimators._encodings import PairEncoding, ScaledEncoding
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import fit_temperature, temper
-from softmargin.estimators._regression import TargetFit
+from softmargin.estimators._regression import TargetFit, leaves_out, log_uniform, warn_of_gross_errors
 from softmargin.estimators._rows import class_weights, merge_rows, spread_of
 from softmargin.estimators._sparse_fit import Sample, fit_sparse, leave_one_out
 from softmargin.estimators._tuning import classifier_prior
-from softmargin.estimators._units import target_kernels, target_noise, target_units
+from softmargin.estimators._units import GROSS, in_bulk, target_kernels, target_noise, target_units
 from softmargin.inference._rows import LocalRows
 from softmargin.kernels import make_kernel
 from softmargin.search import HyperPrior
@@ -210,11 +210,28 @@ def fit_large_regressor(estimator: Any, X: Any, y: Any, sample_weight: Any) -> A
     noise = target_noise(estimator.C, estimator.epsilon, units, learn=estimator.search is not None)
     shift = np.concatenate([given.theta - scaled.theta, units.shifts(noise.names)])
     previous = estimator._previous(len(shift))
-    encoding = ScaledEncoding(units.center, units.scale)
-    sample = encode(drawn, encoding)
     m = n_inducing_for(source.n_rows, estimator.n_inducing)
     tuning = estimator._tuning(HyperPrior.for_regression())
-    model = fit_sparse(source.encoded(encoding), sample, scaled, noise, spread, tuning, m, previous)
+
+    def fit(limit: float) -> tuple[LatentModel, Sample]:
+        encoding = ScaledEncoding(units.center, units.scale, limit)
+        sample = encode(drawn, encoding)
+        return fit_sparse(source.encoded(encoding), sample, scaled, noise, spread, tuning, m, previous), sample
+
+    target = (np.asarray(drawn.y, dtype=np.float64) - units.center) / units.scale
+    bulk = in_bulk(target, drawn.weight)
+    model, sample = fit(np.inf if np.all(bulk) or not leaves_out(estimator) else GROSS)
+    estimator.gross_errors_ = np.empty(0, dtype=int)
+    if len(sample.y) < len(target):
+        whole = fit(np.inf)
+        n_gross = float(np.sum(~bulk) if drawn.weight is None else drawn.weight[~bulk].sum()) / drawn.share
+        if whole[0].posterior.log_evidence > model.posterior.log_evidence + log_uniform(n_gross, target):
+            model, sample = whole
+        elif not is_dask(X):
+            estimator.gross_errors_ = np.flatnonzero(np.abs((np.asarray(y) - units.center) / units.scale) > GROSS)
+            warn_of_gross_errors(len(estimator.gross_errors_), estimator.gross_errors_)
+        else:
+            warn_of_gross_errors(round(n_gross))
     log_z = leave_one_out(model, sample.X, sample.y, sample.weight, sample.y).log_z
     w = np.ones_like(sample.y) if sample.weight is None else sample.weight
     total = float(w.sum() / sample.share)

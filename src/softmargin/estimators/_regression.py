@@ -63,20 +63,29 @@ def fit_target(estimator: Any, rows: Rows, tasks: FitTasks) -> TargetFit:
     weight = np.ones_like(rows.y) if rows.weight is None else rows.weight
     units = target_units(rows.y, rows.weight)
     bulk = in_bulk((rows.y - units.center) / units.scale, rows.weight)
-    if np.all(bulk) or estimator.search is None or estimator.gross_errors == "keep":
+    if np.all(bulk) or not leaves_out(estimator):
         return _fit(estimator, rows, tasks)
     part = rows.subset(bulk, rows.y[bulk], precomputed=estimator._is_precomputed())
     without = _fit(estimator, part, tasks)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         whole = _fit(estimator, rows, tasks)
-    uniform = float(weight @ ~bulk) * np.log(GROSS_RATE / np.ptp(rows.y))
-    if whole.log_evidence > without.log_evidence + uniform:
+    if whole.log_evidence > without.log_evidence + log_uniform(float(weight @ ~bulk), rows.y):
         for warning in caught:
             warnings.warn(warning.message, stacklevel=5)
         return whole
-    _warn_of_gross_errors(np.sort(rows.first[~bulk]))
+    warn_of_gross_errors(int(np.sum(~bulk)), np.sort(rows.first[~bulk]))
     return without
+
+
+def leaves_out(estimator: Any) -> bool:
+    """Whether gross errors may be left out: not if the user keeps them or fits at given values."""
+    return estimator.search is not None and estimator.gross_errors == "auto"
+
+
+def log_uniform(n_gross: float, y: Array) -> float:
+    """ln of the density of `n_gross` targets under the uniform component over the range of y."""
+    return n_gross * float(np.log(GROSS_RATE / np.ptp(y)))
 
 
 def _fit(estimator: Any, original: Rows, tasks: FitTasks) -> TargetFit:
@@ -127,11 +136,14 @@ def warn_of_imitated_noise(fitted: TargetFit) -> None:
         )
 
 
-def _warn_of_gross_errors(rows: np.ndarray) -> None:
-    named = ", ".join(map(str, rows[:5])) + (", ..." if len(rows) > 5 else "")
+def warn_of_gross_errors(n: int, rows: np.ndarray | None = None) -> None:
+    """Warn that n targets were left out, and name some of the rows if they are known."""
+    named = ""
+    if rows is not None:
+        named = f" (row {', '.join(map(str, rows[:5]))}{', ...' if len(rows) > 5 else ''})"
     warnings.warn(
-        f"{len(rows)} target(s) (row {named}) are too far from all others to be noise: they are taken for gross "
-        "errors and left out. Correct or remove these rows, or keep them with gross_errors='keep'",
+        f"{n} target(s){named} are too far from all others to be noise: they are taken for gross errors and left out. "
+        "Correct or remove these rows, or keep them with gross_errors='keep'",
         UserWarning,
         stacklevel=5,
     )

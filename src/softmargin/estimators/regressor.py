@@ -94,7 +94,8 @@ class BayesianSVR(RegressorMixin, TargetPredictions, LatentEstimator):
     support_, support_vectors_, dual_coef_ : the support vector machine at the learnt hyperparameters
         Its own prediction is ``y_center_ + kernel_(X, support_vectors_) @ dual_coef_[0]``.
     gross_errors_ : ndarray
-        Training rows that were left out (see `gross_errors`). They count in none of the other attributes.
+        Training rows that were left out (see `gross_errors`; not listed for Dask collections). They count in none of
+        the other attributes.
     n_iter_ : int
         Evaluations of the search.
 
