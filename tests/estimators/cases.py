@@ -1,6 +1,7 @@
 """Small data sets that the estimators' tests share."""
 
 import numpy as np
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 
 def two_classes(n=40, d=3, seed=0, noise=0.6):
@@ -22,3 +23,7 @@ def three_classes(n=60, seed=0, spread=0.8):
 def log_loss(p, truth):
     """Mean of -ln p of the true column."""
     return float(-np.mean(np.log(p[np.arange(len(p)), truth])))
+
+
+FIXED = ConstantKernel(0.8, "fixed") * RBF(2.0, "fixed") + ConstantKernel(0.3, "fixed")
+"""A kernel for regression without anything to learn."""

@@ -10,15 +10,14 @@ from softmargin import BayesianSVC, BayesianSVR
 from softmargin.datasets import make_sinc
 from softmargin.inference.hmc import SampledPosterior
 
-from .cases import two_classes
+from .cases import FIXED, two_classes
 
-KERNEL = ConstantKernel(0.8, "fixed") * RBF(2.0, "fixed") + ConstantKernel(0.3, "fixed")
 NEW = np.linspace(-12, 12, 9)[:, None]
 
 
 @pytest.fixture(scope="module")
 def sampled():
-    return BayesianSVR(KERNEL, C=8.0, epsilon=0.1, inference="hmc", search=None).fit(*make_sinc(15, random_state=0))
+    return BayesianSVR(FIXED, C=8.0, epsilon=0.1, inference="hmc", search=None).fit(*make_sinc(15, random_state=0))
 
 
 def test_classifier_agrees_with_ep():
@@ -42,7 +41,7 @@ def test_classifier_learns_by_sampling():
 
 
 def test_regressor_agrees_with_ep(sampled):
-    ep = BayesianSVR(KERNEL, C=8.0, epsilon=0.1, search=None).fit(*make_sinc(15, random_state=0))
+    ep = BayesianSVR(FIXED, C=8.0, epsilon=0.1, search=None).fit(*make_sinc(15, random_state=0))
     mean, std = ep.predict(NEW, return_std=True)
     found, found_std = sampled.predict(NEW, return_std=True)
     assert np.max(np.abs(found - mean) / std) < 0.1
