@@ -258,18 +258,15 @@ def _objective(
         inference = get_inference(name)()
 
     def told(evaluation: Evaluation) -> None:
-        model = coordinates.model(evaluation.z)
+        def made() -> LatentModel:
+            z, posterior, model = evaluation.z, evaluation.posterior, coordinates.model(evaluation.z)
+            return LatentModel(rows, *model, posterior, posterior, path, evaluation.value, z)
+
         if watch is not None:
-            path[-1]["validation_log_loss"] = watch(evaluation, model)
+            path[-1]["validation_log_loss"] = watch(evaluation, coordinates.model(evaluation.z))
             path[-1]["searched"] = float(len(rows.y) if rows.weight is None else rows.weight.sum())
         if tuning.callback is not None:
-            posterior = evaluation.posterior
-            tuning.callback(
-                evaluation,
-                lambda: LatentModel(
-                    rows, model.kernel, model.likelihood, posterior, posterior, path, evaluation.value, evaluation.z
-                ),
-            )
+            tuning.callback(evaluation, made)
         if watch is not None:
             watch.check()
 
