@@ -3,10 +3,12 @@
 Run with ``python -m benchmarks.criteria`` (crabs and pima, 5 trials) or ``--full`` (five data sets, 25 trials, two
 processes). Simple criteria: greedy random walk from C = 1, l = 1, k0 = 1, k_off = 0.1 without hyperprior, the SVM as
 predictor; C fixed at 1 for GACV and span, as in the paper. EP evidence (flat, and with the default hyperprior) and the
-default: L-BFGS from random starts around theirs. The paper's numbers are printed beside ours.
+default: L-BFGS from kernels drawn as in the paper's section 4.3. The paper's numbers are printed beside ours.
 
-First, on Pima and Twonorm: span predictions of the left-out margins against exact ones, and what exact leave-one-out
-costs against training n times from scratch (CPU time, one thread).
+Before that, on Pima and Twonorm: span predictions of the left-out margins against exact ones, and what exact
+leave-one-out costs against training n times from scratch (CPU time, one thread). And the two optima of LE2 on Pima:
+from k0 = 1 our walk stays near it (21 % error), from k0 = 10 it climbs to the noise-free corner at the bound of k0,
+where the evidence is higher and the error close to the paper's 33.5 %.
 """
 
 import argparse
@@ -69,14 +71,36 @@ def estimators(d):
     }
 
 
+def section_4_3(kernel, rng):
+    """The paper's random starts: ln l in [-1, 2], ln k0 in [-1, 1], ln k_off in [-2, -1]."""
+    d = len(kernel.theta) - 2
+    theta = np.concatenate([rng.uniform(-1, 1, 1), rng.uniform(-1, 2, d), rng.uniform(-2, -1, 1)])
+    return kernel.clone_with_theta(np.clip(theta, *kernel.bounds.T))
+
+
+def two_optima():
+    """Where the Laplace evidence of the squared hinge takes the random walk on Pima."""
+    X, y, X_test, y_test = split("pima")
+    rows = []
+    for k0 in (1.0, 10.0, 100.0):
+        for seed in (0, 1):
+            model = estimators(X.shape[1])["LE2"]
+            theta = np.log([k0, *np.ones(X.shape[1]), 0.1])
+            model.set_params(kernel=model.kernel.clone_with_theta(theta), random_state=seed).fit(X, y)
+            value = model.criterion_value("laplace_evidence") / len(y)
+            error = 100 * np.mean(model.predict(X_test) != y_test)
+            rows.append([k0, seed, f"{value:.4f}", f"{np.exp(model.kernel_.theta[0]):.3g}", f"{error:.1f}"])
+    return table(["LE2 on pima: first k0", "seed", "log evidence / n", "last k0", "error %"], rows)
+
+
 def tables(names, n_trials, n_jobs):
     """Tables 3 and 4."""
     rows, results = [], {}
     for name in names:
         X, y, X_test, y_test = split(name)
-        comparison = compare_criteria(
-            X, y, estimators(X.shape[1]), X_test=X_test, y_test=y_test, n_trials=n_trials, n_jobs=n_jobs, random_state=0
-        )
+        columns = estimators(X.shape[1])
+        settings = {"n_trials": n_trials, "n_jobs": n_jobs, "random_state": 0, "draw": section_4_3}
+        comparison = compare_criteria(X, y, columns, X_test=X_test, y_test=y_test, **settings)
         results[name] = comparison.summary()
         for row in results[name]:
             label = row["criterion"]
@@ -109,14 +133,17 @@ def leave_one_out():
             for C, k0, length in ((1.0, 1.0, 2.0), (10.0, 1.0, 4.0), (0.3, 3.0, 1.5)):
                 K = k0 * np.exp(-0.5 * distance / length**2) + 0.1
                 rows.append([name, loss.name, C, k0, length, *_one_setting(K, y, loss(C))])
-    header = ["data", "loss", "C", "k0", "length", "support", "correlation", "left-out error", "brute force", "cost"]
-    return table(header, rows)
+    header = ["data", "loss", "C", "k0", "length", "support", "correlation", "left-out error", "brute force"]
+    return table([*header, "cost of the error", "of all margins"], rows)
 
 
 def _one_setting(K, y, likelihood):
     problem, solver = Problem(K, y, likelihood), MAP(tol=1e-8, gradients=False)
     posterior = solver.infer(K, y, likelihood)
     exact, span = leave_one_out_margins(posterior, problem), span_margins(posterior, problem)
+    start = time.process_time()
+    leave_one_out_margins(posterior, problem)
+    all_margins = time.process_time() - start
     start = time.process_time()
     error = SVMLeaveOneOut()(posterior, problem).value
     fast = time.process_time() - start
@@ -132,6 +159,7 @@ def _one_setting(K, y, likelihood):
         f"{error:.4f}",
         f"{np.mean(brute <= 0):.4f}",
         f"{100 * fast / slow:.0f} %",
+        f"{100 * all_margins / slow:.0f} %",
     ]
 
 
@@ -144,7 +172,7 @@ def main():
     options = parser.parse_args()
     names = options.sets or (list(SETS) if options.full else ["crabs", "pima"])
     with threadpool_limits(1):
-        first = leave_one_out()
+        first = leave_one_out() + "\n\n" + two_optima()
         print(first, flush=True)
         second, results = tables(names, options.trials or (25 if options.full else 5), options.jobs)
     write("criteria", results, f"{first}\n\n{second}")

@@ -144,3 +144,18 @@ def test_public_names():
     assert softmargin.compare_models is compare_models
     assert softmargin.compare_criteria is compare_criteria
     assert softmargin.BaggedSelection is BaggedSelection
+
+
+def test_a_search_by_gradients_starts_where_it_is_told():
+    starts = []
+
+    def draw(kernel, rng):
+        starts.append(kernel.clone_with_theta(rng.uniform(-1, 1, len(kernel.theta))))
+        return starts[-1]
+
+    X, y = make_moons(40, noise=0.2, random_state=0)
+    result = compare_criteria(X, y, ["loo", "gacv"], n_trials=2, kernel="rbf", draw=draw, random_state=0)
+    firsts = [trial.path[0] for trial in result.trials if trial.label == "loo"]
+    # The random walk of GACV draws nothing: its start is the paper's.
+    assert len(starts) == 2
+    assert [first["amplitude"] for first in firsts] == pytest.approx([np.exp(kernel.theta[0]) for kernel in starts])

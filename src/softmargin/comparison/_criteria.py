@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from softmargin.comparison._trials import fit_trial
+from softmargin.comparison._trials import Draw, fit_trial
 from softmargin.criteria import get_criterion
 from softmargin.estimators import BayesianSVC
 from softmargin.likelihoods import Hinge, SquaredHinge
@@ -110,6 +110,7 @@ def compare_criteria(
     test_size: float = 0.5,
     n_trials: int = 25,
     kernel: Any = None,
+    draw: Draw | None = None,
     n_jobs: int | None = None,
     random_state: Any = None,
     verbose: int = 0,
@@ -128,6 +129,9 @@ def compare_criteria(
         Trials per criterion, each with its own seed; a search by gradients also gets a random start.
     kernel : see BayesianSVC
         Used for criteria given by name.
+    draw : callable, optional
+        Makes the random start of a search by gradients: (kernel, RandomState) -> kernel. Default: uniform within a
+        factor e of the estimator's own start.
     n_jobs : int, optional
         Trials run in parallel through joblib; `verbose` is joblib's too.
 
@@ -149,16 +153,16 @@ def compare_criteria(
     jobs = [(label, estimator, k, int(seed)) for label, estimator in criteria.items() for k, seed in enumerate(seeds)]
     with threadpool_limits(1):
         trials = Parallel(n_jobs=n_jobs, verbose=verbose)(
-            delayed(_trial)(label, estimator, X, y, X_test, y_test, k, seed) for label, estimator, k, seed in jobs
+            delayed(_trial)(label, estimator, X, y, X_test, y_test, k, seed, draw) for label, estimator, k, seed in jobs
         )
     return CriteriaComparison(list(trials))
 
 
 def _trial(
-    label: str, estimator: BayesianSVC, X: Any, y: Any, X_test: Any, y_test: Any, number: int, seed: int
+    label: str, estimator: BayesianSVC, X: Any, y: Any, X_test: Any, y_test: Any, number: int, seed: int, draw: Any
 ) -> Trial:
     start = time.process_time()
-    model = fit_trial(estimator, X, y, seed)
+    model = fit_trial(estimator, X, y, seed, draw)
     seconds = time.process_time() - start
     path = model.search_path_
     error = float(np.mean(model.predict(X_test) != np.asarray(y_test)))

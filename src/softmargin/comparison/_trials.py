@@ -1,5 +1,6 @@
 """Repeated trials of one tuning: the same data, another seed and, for a deterministic search, another start."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,18 @@ START_WIDTH = 1.0
 """Half-width of the uniform draw around the logarithm of every kernel parameter's start."""
 
 
-def fit_trial(estimator: BayesianSVC, X: Any, y: Any, seed: int) -> BayesianSVC:
+Draw = Callable[[Kernel, np.random.RandomState], Kernel]
+"""Draws a kernel to start from, given the estimator's own."""
+
+
+def fit_trial(estimator: BayesianSVC, X: Any, y: Any, seed: int, draw: Draw | None = None) -> BayesianSVC:
     """Fit a copy with its own seed; a search that follows gradients also gets a random start."""
     trial = clone(estimator)
     trial.set_params(random_state=seed)
     search: Any = None if trial.search is None else get_search(trial.search)
     if search is not None and search.needs_gradient and trial.kernel != "precomputed":
         kernel = make_kernel(trial.kernel, X.shape[1], np.std(X, axis=0))
-        trial.set_params(kernel=_draw(kernel, np.random.RandomState(seed)))
+        trial.set_params(kernel=(draw or _draw)(kernel, np.random.RandomState(seed)))
     fitted: BayesianSVC = trial.fit(X, y)
     return fitted
 
