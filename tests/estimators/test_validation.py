@@ -161,6 +161,21 @@ def test_a_callback_can_end_the_search(stop_at):
     assert np.all(np.isfinite(model.predict_proba(X)))
 
 
+@pytest.mark.usefixtures("callbacks")
+def test_sparse_fits_have_tasks_and_can_be_ended():
+    recorder = Recorder()
+    model = BayesianSVC(inference="sparse", n_inducing=15, max_iter=2).set_callbacks(recorder).fit(X, Y)
+    assert recorder.begun == ["fit"] + ["evaluation"] * len(model.search_path_)
+    assert all(0.5 < score <= 1 for _, score in recorder.ended)
+    recorder = Recorder(stop_at=2)
+    model = BayesianSVC(inference="sparse", n_inducing=15).set_callbacks(recorder).fit(X, Y)
+    # Each later search (the second stage of EP, its second start, the sparse bound's) ends after one evaluation.
+    assert 2 <= len(model.search_path_) <= 5
+    recorder = Recorder()
+    BayesianSVR(inference="sparse", n_inducing=15, max_iter=1).set_callbacks(recorder).fit(X, X[:, 0] + 0.1 * X[:, 1])
+    assert recorder.begun.count("evaluation") > 1 and recorder.begun.count("fit") == 1
+
+
 def test_scikit_learns_own_callbacks(callbacks, capsys):
     monitor = callbacks.ScoringMonitor(scoring="neg_log_loss")
     model = BayesianSVC(max_iter=2).set_callbacks(monitor, callbacks.ProgressBar()).fit(X, Y)

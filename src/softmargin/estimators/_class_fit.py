@@ -29,7 +29,7 @@ def fit_problems(
     here = tasks if one or effective_n_jobs(estimator.n_jobs) == 1 else None
 
     def fit(part: Rows, start: Array | None) -> LatentModel:
-        tuning = estimator._tuning(classifier_prior(part.y, part.weight), here, _as_fitted if one else None)
+        tuning = estimator._tuning(classifier_prior(part.y, part.weight), here, as_fitted if one else None)
         return fit_latent(part, kernel, noise, spread, tuning, start)
 
     estimator._pairs = pairs
@@ -60,7 +60,7 @@ def _join(estimator: Any, rows: Rows) -> None:
     estimator._beta = fit_temperature(p, rows.y.astype(int), rows.weight)
 
 
-def _as_fitted(model: LatentModel) -> dict[str, Any]:
+def as_fitted(model: LatentModel) -> dict[str, Any]:
     """The attributes with which a two-class estimator predicts from a model."""
     return {"_models": [model], "_pairs": [(0, 1)], "_beta": 1.0}
 

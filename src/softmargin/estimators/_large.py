@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -13,6 +13,8 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from softmargin._linalg import Array
 from softmargin.distributed import DaskRows, is_dask
 from softmargin.estimators._binary import pairs_of
+from softmargin.estimators._callbacks import FitTasks
+from softmargin.estimators._class_fit import as_fitted
 from softmargin.estimators._class_fitted import set_learnt
 from softmargin.estimators._encodings import PairEncoding, ScaledEncoding
 from softmargin.estimators._model import LatentModel
@@ -145,12 +147,16 @@ def fit_large_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any) -> 
     spread = spread_of(drawn.X, drawn.weight)
     kernel = make_kernel(estimator.kernel, source_features(drawn.X), spread)
     starts = previous if previous is not None and len(previous) == len(pairs) else [None] * len(pairs)
+    # Callbacks see the sample, and live in this process.
+    tasks = FitTasks.begin(estimator, drawn.X, drawn.y, drawn.weight)
+    here = tasks if len(pairs) == 1 or effective_n_jobs(estimator.n_jobs) == 1 else None
+    attributes = as_fitted if len(pairs) == 1 else None
 
     def fit(pair: tuple[int, int], start: Array | None) -> LatentModel:
         encoding = PairEncoding(classes, pair, class_weight)
         sample = encode(drawn, encoding)
         m = n_inducing_for(max(int(len(sample.y) / sample.share), len(sample.y)), estimator.n_inducing)
-        tuning = estimator._tuning(classifier_prior(sample.y, sample.weight))
+        tuning = estimator._tuning(classifier_prior(sample.y, sample.weight), here, attributes)
         return fit_sparse(source.encoded(encoding), sample, kernel, estimator._noise(), spread, tuning, m, start)
 
     estimator._pairs = pairs
@@ -159,6 +165,7 @@ def fit_large_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any) -> 
     estimator._beta = 1.0
     set_learnt(estimator, spread)
     _leave_out(estimator, drawn, class_weight, seed)
+    tasks.end()
     return estimator
 
 
@@ -211,7 +218,8 @@ def fit_large_regressor(estimator: Any, X: Any, y: Any, sample_weight: Any) -> A
     shift = np.concatenate([given.theta - scaled.theta, units.shifts(noise.names)])
     previous = estimator._previous(len(shift))
     m = n_inducing_for(source.n_rows, estimator.n_inducing)
-    tuning = estimator._tuning(HyperPrior.for_regression())
+    tasks = FitTasks.begin(estimator, drawn.X, drawn.y, drawn.weight)
+    tuning = estimator._tuning(HyperPrior.for_regression(), tasks)
 
     def fit(limit: float) -> tuple[LatentModel, Sample]:
         encoding = ScaledEncoding(units.center, units.scale, limit)
@@ -237,4 +245,5 @@ def fit_large_regressor(estimator: Any, X: Any, y: Any, sample_weight: Any) -> A
     total = float(w.sum() / sample.share)
     estimator._set_learnt(TargetFit(model, units, given, spread, shift), total)
     estimator.loo_log_density_ = float(w @ log_z / w.sum() - np.log(units.scale))
+    tasks.end()
     return estimator

@@ -32,7 +32,7 @@ from softmargin.inference._inducing import inducing_points
 from softmargin.inference._rows import Rows as RowSource
 from softmargin.kernels import diag, gram
 from softmargin.likelihoods import Likelihood, TiltedMoments
-from softmargin.search import Coordinates, Evaluation, FixedNoise, LogParameter, NoiseCoordinates, get_search
+from softmargin.search import Coordinates, Evaluation, FixedNoise, LogParameter, NoiseCoordinates, get_search, notify
 
 SUBSET = 300
 """Rows of stage 1."""
@@ -139,6 +139,7 @@ def _learn(
     dtype = "float32" if len(part.y) > 2000 else "float64"
     solver = Sparse(tol=GAP * len(Z), max_iter=MAX_PASSES, dtype=dtype, gradient=True)
     last: list[SparsePosterior] = []
+    told = tuning.callback or (lambda evaluation, made: None)
 
     def objective(z: Array) -> Evaluation:
         model = coordinates.model(z)
@@ -163,10 +164,7 @@ def _learn(
             }
         )
         evaluation = Evaluation(np.array(z), value, gradient, posterior.log_evidence, posterior)  # type: ignore[arg-type]
-        if tuning.callback is not None:
-            tuning.callback(
-                evaluation, lambda: _latent_model(model.kernel, model.likelihood, posterior, path, value, z)
-            )
+        notify(evaluation, lambda e: told(e, lambda: _latent_model(*model, posterior, path, value, z)))
         return evaluation
 
     search = get_search("lbfgs")(max_iter=min(tuning.max_iter, REFINE_ITERATIONS), tol=REFINE_TOL)

@@ -13,7 +13,7 @@ from softmargin.search.hyperprior import HyperPrior
 from softmargin.search.lbfgs import LBFGS, SearchResult
 from softmargin.search.objective import Evaluation, Objective, Subspace
 from softmargin.search.random_walk import RandomWalk
-from softmargin.search.watch import StopSearch, watching
+from softmargin.search.watch import StopSearch, notify, watching
 
 SEARCHES: dict[str, type] = {cls.name: cls for cls in (LBFGS, RandomWalk, GradientAscent)}
 """The registry: name -> class. A class added here is found by `search=`."""
@@ -44,5 +44,6 @@ __all__ = [
     "StopSearch",
     "Subspace",
     "get_search",
+    "notify",
     "watching",
 ]
