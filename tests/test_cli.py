@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 
 import softmargin
 from softmargin import cli, persistence
-from softmargin.report import command
+from softmargin.report import command, experiment
 from softmargin.search import objective
 
 EVIL = '<script>alert(1)</script><img src=x onerror="alert(2)">'
@@ -180,6 +180,19 @@ def test_info(model):
     facts = json.loads(run("info", model, "--json").stdout)
     assert facts["numeric"] == ["age", "size"] and facts["category"] == ["town"] and facts["classes"] == ["no", "yes"]
     assert "BayesianSVC" in run("info", model).stdout
+
+
+@pytest.mark.parametrize("options", [("--target", "ill"), ("--target", "age", "--regression")])
+def test_many_rows_use_inducing_points(options, csv, tmp_path, monkeypatch):
+    monkeypatch.setattr(experiment, "LARGE", 20)
+    out, report = tmp_path / "m.skops", tmp_path / "r.html"
+    result = run("fit", csv, *options, "--out", out, "--report", report, "--no-baseline", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["learnt"]["support_vectors"] is None
+    assert softmargin.load(out)[-1].inference_ == "sparse"
+    assert "inducing points" in report.read_text()
+    assert "support vectors" not in run("fit", csv, *options, "--no-baseline").stdout
+    assert run("info", out).exit_code == 0 and run("predict", out, csv).exit_code == 0
 
 
 def test_version():

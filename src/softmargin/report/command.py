@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from softmargin import persistence
 from softmargin.report import terminal
-from softmargin.report.experiment import OURS, Experiment, fit_experiment, measure
+from softmargin.report.experiment import OURS, Experiment, fit_experiment, measure, support_count
 from softmargin.report.progress import interruptible, tuning, waiting
 from softmargin.tables import (
     DataError,
@@ -212,7 +212,7 @@ def run_info(model: Path, *, as_json: bool) -> None:
         "kernel": [str(k) for k in kernels],
         "C": np.asarray(estimator.C_).tolist(),
         "log_evidence": float(estimator.log_evidence_),
-        "support_vectors": len(estimator.support_),
+        "support_vectors": support_count(estimator),
         "relevance": relevance_by_column(pipeline),
     }
     if as_json:
@@ -220,6 +220,8 @@ def run_info(model: Path, *, as_json: bool) -> None:
         return
     grid = Grid(box=None, show_header=False)
     for name, value in facts.items():
+        if value is None:
+            continue
         grid.add_row(name.replace("_", " "), Text(_line(value)))
     Console().print(grid)
 
@@ -264,7 +266,9 @@ def _show_comparison(rows: list[dict[str, Any]]) -> None:
     grid = Grid(box=None, header_style="bold")
     for name in rows[0]:
         label = terminal.MEASURES.get(name, (name.replace("_", " "), ""))[0]
-        grid.add_column(label, justify="left" if name in ("kernel", "criterion") else "right")
+        # Wide enough for the longest word of its heading; a narrow terminal breaks between words.
+        width = max(map(len, label.split()))
+        grid.add_column(label, justify="left" if name in ("kernel", "criterion") else "right", min_width=width)
     for row in rows:
         grid.add_row(*(_cell(name, value) for name, value in row.items()))
     Console().print(grid)

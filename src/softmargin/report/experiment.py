@@ -57,7 +57,7 @@ class Experiment:
             "kernel": [str(k) for k in model.kernel_] if isinstance(model.kernel_, list) else str(model.kernel_),
             "C": np.asarray(model.C_).tolist(),
             "log_evidence": float(model.log_evidence_),
-            "support_vectors": len(model.support_),
+            "support_vectors": support_count(model),
             "evaluations": int(model.n_iter_),
             "relevance": relevance_by_column(self.pipeline),
         }
@@ -76,6 +76,11 @@ class Experiment:
             "seconds": self.seconds,
             "notes": [*self.table.notes, *self.notes],
         }
+
+
+def support_count(model: Any) -> int | None:
+    """Number of support vectors; None with inducing points, where the SVM itself is not solved."""
+    return len(model.support_) if hasattr(model, "support_") else None
 
 
 def split_rows(table: Table, test_size: float | None, seed: int, regression: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -101,9 +106,8 @@ def split_rows(table: Table, test_size: float | None, seed: int, regression: boo
 def make_estimator(regression: bool, n_rows: int, **options: Any) -> Any:
     """The estimator with its defaults; inducing points when there are many rows."""
     import softmargin
-    from softmargin.inference import INFERENCES
 
-    if n_rows > LARGE and "sparse" in INFERENCES:
+    if n_rows > LARGE:
         options.setdefault("inference", "sparse")
     return softmargin.BayesianSVR(**options) if regression else softmargin.BayesianSVC(**options)
 

@@ -86,7 +86,8 @@ def _settings(facts: dict[str, Any]) -> list[tuple[str, str]]:
     rows.append(("log evidence", f"{learnt['log_evidence']:.2f} nats"))
     if "loo_log_loss" in learnt:
         rows.append(("leave-one-out log loss", f"{learnt['loo_log_loss']:.3f} nats a row (optimised, so optimistic)"))
-    rows.append(("support vectors", f"{learnt['support_vectors']} of {facts['rows']['train']}"))
+    if learnt["support_vectors"] is not None:
+        rows.append(("support vectors", f"{learnt['support_vectors']} of {facts['rows']['train']}"))
     return rows
 
 

@@ -21,7 +21,7 @@ from softmargin.displays import (
     SearchPathDisplay,
 )
 from softmargin.displays._base import BLUE, GREY, ORANGE, label
-from softmargin.report.experiment import OURS, THEIRS, Experiment
+from softmargin.report.experiment import OURS, THEIRS, Experiment, support_count
 from softmargin.report.measures import event_of, reliability
 from softmargin.report.terminal import baseline_name
 from softmargin.tables import relevance_by_column
@@ -122,7 +122,9 @@ def _reliability(experiment: Experiment) -> Picture | None:
     )
 
 
-def _margins(experiment: Experiment) -> Picture:
+def _margins(experiment: Experiment) -> Picture | None:
+    if support_count(experiment.model) is None:
+        return None
     more = " Shown for the first pair of classes." if isinstance(experiment.model.kernel_, list) else ""
     return Picture(
         "Support vectors and margins",

@@ -69,7 +69,8 @@ def _heading(experiment: Experiment, console: Console) -> None:
         grid.add_row("epsilon", numbers(learnt["epsilon"]))
     grid.add_row("kernel", Text(kernels[0] + more))
     grid.add_row("log evidence", f"{learnt['log_evidence']:.2f} nats")
-    grid.add_row("support vectors", f"{learnt['support_vectors']} of {facts['rows']['train']} rows")
+    if learnt["support_vectors"] is not None:
+        grid.add_row("support vectors", f"{learnt['support_vectors']} of {facts['rows']['train']} rows")
     grid.add_row("search", f"{learnt['evaluations']} evaluations, {experiment.seconds:.1f} s")
     console.print(grid)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from softmargin.report.experiment import OURS, THEIRS, Experiment
+from softmargin.report.experiment import OURS, THEIRS, Experiment, support_count
 from softmargin.report.terminal import baseline_name, numbers
 from softmargin.tables import relevance_by_column, short
 
@@ -75,7 +75,9 @@ def _noise(experiment: Experiment) -> str:
 
 
 def _support(experiment: Experiment) -> str:
-    n, count = len(experiment.train), len(experiment.model.support_)
+    n, count = len(experiment.train), support_count(experiment.model)
+    if count is None:
+        return f"{n} rows are many, so the posterior rests on inducing points chosen among them."
     return f"{count} of {n} training rows ({count / n:.0%}) are support vectors; the others could be left out."
 
 
