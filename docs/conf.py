@@ -41,6 +41,8 @@ sphinx_gallery_conf = {
     "filename_pattern": r"plot_",
     "download_all_examples": False,
     "show_memory": False,
+    # The value of the last line is no result to show.
+    "capture_repr": (),
     "plot_gallery": "True",
     "abort_on_example_error": True,
     "min_reported_time": 1e9,

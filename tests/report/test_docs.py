@@ -15,7 +15,7 @@ _spec.loader.exec_module(page_tests)
 @pytest.mark.skipif(page_tests.BROWSER is None, reason="no Chromium; Debian's package is chromium")
 @pytest.mark.skipif(not HTML.exists(), reason="the documentation is not built: make docs")
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", ["index.html", "guide.html", "gallery/plot_first_look.html"])
+@pytest.mark.parametrize("name", ["index.html", "guide.html", "migrating.html", "gallery/plot_first_look.html"])
 def test_docs_in_a_browser(name, width, tmp_path):
     (tmp_path / "docs").symlink_to(HTML)
     seen, errors = page_tests.look(tmp_path, f"docs/{name}", width)
