@@ -41,6 +41,8 @@ class SiteGaussian:
     cavity_variance: Array
     log_det: float
     """ln det(I + T K)."""
+    factor: Array | None = None
+    """L of L L' = I + T^1/2 K T^1/2, shape (n, n); None when some site is negative."""
 
     def d_gram(self) -> Array:
         """W = (b b' - G)/2: the gradient of ln Z or of the variational bound with respect to K, shape (n, n)."""
@@ -71,8 +73,9 @@ def site_gaussian(K: Array, tau: Array, nu: Array) -> SiteGaussian:
     tau = np.where(np.abs(tau) < weakest, weakest, tau)
     root = np.sqrt(np.abs(tau))
     sign = np.sign(tau)
+    factor = None
     if np.all(sign > 0):
-        core, log_det = _core_by_cholesky(K, root)
+        core, log_det, factor = _core_by_cholesky(K, root)
     else:
         core, log_det = _core_with_signs(K, root, sign)
     beta = root * blas.dsymv(1.0, core, sign * nu / root, lower=1)
@@ -83,7 +86,7 @@ def site_gaussian(K: Array, tau: Array, nu: Array) -> SiteGaussian:
         raise NotPositiveDefiniteError("negative sites make the posterior improper")
     cavity_variance = variance / kept
     cavity_mean = mean - cavity_variance * beta
-    return SiteGaussian(tau, nu, root, core, beta, mean, variance, cavity_mean, cavity_variance, log_det)
+    return SiteGaussian(tau, nu, root, core, beta, mean, variance, cavity_mean, cavity_variance, log_det, factor)
 
 
 def site_cholesky(K: Array, tau: Array) -> Array:
@@ -91,13 +94,14 @@ def site_cholesky(K: Array, tau: Array) -> Array:
     return cholesky(_scaled_gram(K, np.sqrt(tau), np.ones_like(tau)), overwrite=True)
 
 
-def _core_by_cholesky(K: Array, root: Array) -> tuple[Array, float]:
+def _core_by_cholesky(K: Array, root: Array) -> tuple[Array, float, Array]:
     L, info = lapack.dpotrf(_scaled_gram(K, root, np.ones_like(root)), lower=1, clean=0, overwrite_a=1)
     if info != 0:
         raise NotPositiveDefiniteError("I + T^1/2 K T^1/2 is not positive definite: the Gram matrix is not PSD")
     log_det = 2 * float(np.sum(np.log(np.diag(L))))
-    core, _ = lapack.dpotri(L, lower=1, overwrite_c=1)
-    return core, log_det
+    # A copy of L costs n^2 numbers; predictions would otherwise have to factorise once more.
+    core, _ = lapack.dpotri(L, lower=1)
+    return core, log_det, L
 
 
 def _core_with_signs(K: Array, root: Array, sign: Array) -> tuple[Array, float]:

@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array, NotPositiveDefiniteError
 from softmargin.inference._anderson import Anderson
-from softmargin.inference._gaussian import SiteGaussian, site_cholesky, site_gaussian, with_positive_diagonal
+from softmargin.inference._gaussian import SiteGaussian, site_gaussian, with_positive_diagonal
 from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import check_likelihood
 from softmargin.inference.variational import Variational
@@ -168,7 +168,6 @@ def evaluate(K: Array, y: Array, likelihood: Likelihood, weight: Array | None, s
 
 def gaussian_posterior(K: Array, state: State, sweeps: int) -> Posterior:
     g = state.gaussian
-    concave = bool(np.all(g.tau >= 0))
     return Posterior(
         beta=g.beta,
         mean=g.mean,
@@ -177,8 +176,8 @@ def gaussian_posterior(K: Array, state: State, sweeps: int) -> Posterior:
         variance=g.variance,
         site_precision=g.tau,
         site_shift=g.nu,
-        factor=site_cholesky(K, g.tau) if concave else None,
-        pull=None if concave else g.pull(),
+        factor=g.factor,
+        pull=None if g.factor is not None else g.pull(),
         cavity_mean=g.cavity_mean,
         cavity_variance=g.cavity_variance,
         d_gram=g.d_gram(),

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array, NotPositiveDefiniteError
 from softmargin.inference._anderson import Anderson
-from softmargin.inference._gaussian import SiteGaussian, site_cholesky, site_gaussian, with_positive_diagonal
+from softmargin.inference._gaussian import SiteGaussian, site_gaussian, with_positive_diagonal
 from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import check_likelihood
 from softmargin.likelihoods import ExpectedLogProb, Likelihood
@@ -86,7 +86,6 @@ class Variational:
                 stacklevel=2,
             )
         g = state.gaussian
-        concave = bool(np.all(g.tau >= 0))
         return Posterior(
             beta=g.beta,
             mean=g.mean,
@@ -95,8 +94,8 @@ class Variational:
             variance=g.variance,
             site_precision=g.tau,
             site_shift=g.nu,
-            factor=site_cholesky(K, g.tau) if concave else None,
-            pull=None if concave else g.pull(),
+            factor=g.factor,
+            pull=None if g.factor is not None else g.pull(),
             d_gram=g.d_gram(),
             d_params=state.expected.d_params.sum(axis=1),
             converged=converged,
