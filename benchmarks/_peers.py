@@ -58,12 +58,36 @@ def gp(d, ard):
     return make_pipeline(StandardScaler(), GaussianProcessClassifier(kernel))
 
 
+class GPyEP(ClassifierMixin, BaseEstimator):
+    """GPy's Gaussian-process classifier by EP (probit), with one length scale per input and an offset; two classes."""
+
+    def fit(self, X, y):
+        import GPy
+
+        self.scaler_ = StandardScaler().fit(X)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        d = X.shape[1]
+        kernel = GPy.kern.RBF(d, ARD=True, variance=10.0, lengthscale=np.full(d, np.sqrt(d))) + GPy.kern.Bias(d)
+        targets = labels[:, None].astype(float)
+        self.model_ = GPy.models.GPClassification(self.scaler_.transform(X), targets, kernel=kernel)
+        self.model_.optimize("lbfgsb", max_iters=200)
+        return self
+
+    def predict(self, X):
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+
+    def predict_proba(self, X):
+        p = self.model_.predict(self.scaler_.transform(X))[0][:, 0]
+        return np.column_stack([1 - p, p])
+
+
 PEERS = {
     "softmargin": lambda d, seed: BayesianSVC(random_state=seed),
     "SVC + sigmoid": lambda d, seed: GridSVC("sigmoid", seed),
     "SVC + temperature": lambda d, seed: GridSVC("temperature", seed),
     "GPC": lambda d, seed: gp(d, ard=False),
     "GPC ARD": lambda d, seed: gp(d, ard=True),
+    "GPy EP ARD": lambda d, seed: GPyEP(),
     "logistic": lambda d, seed: make_pipeline(
         StandardScaler(),
         LogisticRegressionCV(Cs=10, l1_ratios=(0,), max_iter=2000, scoring="neg_log_loss", use_legacy_attributes=False),
