@@ -30,7 +30,7 @@ def main() -> None:
             seconds = time.process_time() - start
             error = 100 * float(np.mean(model.predict(X[test]) != y[test]))
             loss = log_loss(y[test], model.predict_proba(X[test]))
-            rows.append([name, len(train), f"{error:.2f}", paper, f"{loss:.3f}", f"{seconds:.1f}", model.n_iter_])
+            rows.append([name, len(train), f"{error:.2f}", paper, f"{loss:.4f}", f"{seconds:.1f}", model.n_iter_])
             results.append({"set": name, "error": error, "log_loss": loss, "seconds": seconds})
     header = ["set", "rows", "error %", "paper's error %", "log loss", "CPU s", "evaluations"]
     write("five_sets", results, table(header, rows))

@@ -20,12 +20,13 @@ def set_learnt(estimator: Any, spread: Array) -> None:
     models = estimator._models
     one = len(models) == 1
     estimator.kernel_ = models[0].kernel if one else [m.kernel for m in models]
-    estimator.likelihood_ = models[0].likelihood if one else [m.likelihood for m in models]
+    likelihoods = [m.posterior_likelihood or m.likelihood for m in models]
+    estimator.likelihood_ = likelihoods[0] if one else likelihoods
     C = [m.likelihood.C for m in models]
     estimator.C_ = C[0] if one else np.array(C)
     estimator.posterior_ = models[0].posterior if one else [m.posterior for m in models]
     estimator.inference_ = models[0].posterior.method
-    estimator.log_evidence_ = float(sum(m.posterior.log_evidence for m in models))
+    estimator.log_evidence_ = float(sum(m.log_evidence for m in models))
     estimator.search_path_ = [
         {"pair": pair, **row} if not one else row for m, pair in zip(models, estimator._pairs) for row in m.path
     ]

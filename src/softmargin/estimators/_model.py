@@ -23,6 +23,7 @@ class LatentModel:
     rows: Rows = field(repr=False)
     kernel: Kernel
     likelihood: Likelihood
+    """That of the support vector machine (sparse inference: that of the posterior)."""
     posterior: Any = field(repr=False)
     """Posterior, or SparsePosterior: then `rows` are the inducing points."""
     svm: Any = field(repr=False)
@@ -33,6 +34,15 @@ class LatentModel:
     """Criterion plus log hyperprior at the end of the search (nan without a search)."""
     z: Array = field(repr=False)
     """The learnt coordinates."""
+    posterior_likelihood: Likelihood | None = None
+    """The likelihood of the posterior, which may be the normalised one; None: `likelihood`."""
+    naive_log_evidence: float | None = None
+    """Log evidence of `likelihood`; None: the posterior's."""
+
+    @property
+    def log_evidence(self) -> float:
+        """Log evidence in nats of the support vector machine's likelihood, as the inference estimates it."""
+        return float(self.posterior.log_evidence if self.naive_log_evidence is None else self.naive_log_evidence)
 
     def blocks(self, X: Any) -> Iterator[tuple[slice, Array, Callable[[], Array]]]:
         """Yield (rows, k(X, X_train), a function that gives k(x, x)) so that memory does not grow with X."""

@@ -40,6 +40,17 @@ class Rows:
         X = self.X[keep][:, keep] if precomputed else self.X[keep]
         return Rows(X, y, weight, self.first[keep], position[self.group], self.share)
 
+    def contested(self) -> float:
+        """Share of the weight that lies on inputs which carry more than one target."""
+        if len(self.y) < 2:
+            return 0.0
+        gap = self.X[1:] - self.X[:-1]
+        # Merged rows are sorted by their inputs, so equal inputs are neighbours.
+        same = np.diff(gap.indptr) == 0 if issparse(gap) else ~np.any(gap, axis=1)
+        shared = np.append(same, False) | np.append(False, same)
+        weight = np.ones_like(self.y) if self.weight is None else self.weight
+        return float(weight @ shared / weight.sum())
+
 
 def merge_rows(X: Any, y: Array, weight: Array | None, *, precomputed: bool = False) -> Rows:
     """Merge identical rows and drop rows of zero weight.

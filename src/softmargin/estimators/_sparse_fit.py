@@ -26,13 +26,13 @@ from softmargin._linalg import Array
 from softmargin.estimators._encodings import ThinnedEncoding
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._rows import Rows, merge_rows
-from softmargin.estimators._tuning import Tuning, fit_latent
+from softmargin.estimators._tuning import Tuning, fit_latent, normalised
 from softmargin.inference import Sparse, SparsePosterior
 from softmargin.inference._inducing import inducing_points
 from softmargin.inference._rows import Rows as RowSource
 from softmargin.kernels import diag, gram
 from softmargin.likelihoods import Likelihood, TiltedMoments
-from softmargin.search import Coordinates, Evaluation, FixedNoise, LogParameter, NoiseCoordinates, get_search, notify
+from softmargin.search import Coordinates, Evaluation, NoiseCoordinates, get_search, notify
 
 SUBSET = 300
 """Rows of stage 1."""
@@ -133,7 +133,7 @@ def _learn(
         z, path = first.z, first.path
     assert z is not None
     part = _some(sample, np.sort(order[:REFINE_ROWS]))
-    coordinates = Coordinates(kernel, _normalised(noise) if tuning.criterion == "auto" else noise, len(spread))
+    coordinates = Coordinates(kernel, normalised(noise) if tuning.criterion == "auto" else noise, len(spread))
     log_prior = None if tuning.hyperprior is None else tuning.hyperprior.bind(coordinates, spread)
     Z = inducing_points(part.X, coordinates.model(z).kernel, min(REFINE_INDUCING, len(part.y)), tuning.seed)
     dtype = "float32" if len(part.y) > 2000 else "float64"
@@ -170,15 +170,6 @@ def _learn(
     search = get_search("lbfgs")(max_iter=min(tuning.max_iter, REFINE_ITERATIONS), tol=REFINE_TOL)
     result = search.maximise(objective, z, coordinates.bounds)
     return result.best.z, result.best.value, path
-
-
-def _normalised(noise: NoiseCoordinates) -> NoiseCoordinates:
-    """The same coordinates of the normalised likelihood, which has the same parameters."""
-    if isinstance(noise, FixedNoise):
-        return FixedNoise(noise.fixed.normalised())
-    if isinstance(noise, LogParameter):
-        return replace(noise, loss=type(noise.likelihood(noise.start).normalised()))
-    return noise
 
 
 def _quietly(solver: Sparse, *args: Any) -> SparsePosterior:

@@ -1,8 +1,15 @@
 """The fit loop of one latent function: search stages, then the posterior at the learnt hyperparameters.
 
-The default policy for classification (`criterion="auto"`) has two stages. The link evidence learns the relative length
-scales of the inputs; EP's leave-one-out log loss then learns the common scale, the amplitude, the offset and C, which
-the evidence gets wrong on real data. For regression the likelihood is normalised and the evidence learns everything.
+The default policy for classification (`criterion="auto"`) makes two models and keeps one.
+
+1. The *link model*: the normalised likelihood (`Link`), everything learnt by its evidence. The best one where the
+   classes overlap, since a normalised likelihood knows what noise is.
+2. The *margin model*: the hinge itself, with the relative length scales of the first; EP leave-one-out log loss learns
+   the common scale, the amplitude, the offset and C, which the evidence of an unnormalised likelihood gets wrong. The
+   best one where the classes are well apart.
+
+Leave-one-out decides between them, with a handicap for the margin model, which was fitted to it. For regression the
+likelihood is normalised and its evidence learns everything.
 """
 
 import logging
@@ -16,7 +23,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array
-from softmargin.criteria import get_criterion
+from softmargin.criteria import Problem, get_criterion, leave_one_out
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._rows import Rows
 from softmargin.estimators._validation import Watch, hold_out
@@ -26,7 +33,9 @@ from softmargin.kernels import PrecomputedKernel, contract_diag, evaluate
 from softmargin.search import (
     Coordinates,
     Evaluation,
+    FixedNoise,
     HyperPrior,
+    LogParameter,
     NoiseCoordinates,
     Objective,
     SearchResult,
@@ -42,6 +51,11 @@ ONE_THREAD_UP_TO = 1000
 """Rows up to which one BLAS thread is used."""
 RARE = 0.15
 """A class rarer than this needs a wider prior on the offset."""
+HANDICAP = 1.0
+"""Nats of leave-one-out by which the margin model, which was fitted to it, must beat the link model."""
+CONTESTED = 0.2
+"""Share of the weight on inputs that carry both labels above which the link model is kept without a contest: leaving a
+merged row out then leaves rows of the other label at the same input, and measures nothing."""
 SECOND_START = {"length_scale": -0.4, "amplitude": 1.0, "offset": -1.0, "C": 0.5}
 """ln of the second start; the length scale relative to sqrt(d) times the spread."""
 
@@ -79,6 +93,8 @@ class End(NamedTuple):
     score: float
     """The objective, or the negative held-out log loss."""
     path: list[dict[str, Any]]
+    is_link: bool
+    """Whether the model is the link model."""
 
 
 def fit_latent(
@@ -96,20 +112,25 @@ def _fit_latent(
     coordinates = Coordinates(kernel, noise, n_features=len(spread))
     path: list[dict[str, Any]] = []
     usable = start is not None and len(start) == len(coordinates.start)
-    z, value, last = start if usable and start is not None else coordinates.start, float("nan"), None
+    z, value, end = start if usable and start is not None else coordinates.start, float("nan"), None
     if tuning.search is not None and len(z):
-        z, value, last = _search(rows, coordinates, spread, tuning, z, path)
+        end = _search(rows, coordinates, spread, tuning, z, path)
+        z, value = end.evaluation.z, end.evaluation.value
     model = coordinates.model(z)
     K = evaluate(model.kernel, rows.X).K
     # The search runs with fewer digits, without held-out rows, or on another likelihood: this is the last word.
-    first = last if last is not None and last.posterior.beta.shape == rows.y.shape else None
-    posterior = tuning.inference.infer(K, rows.y, model.likelihood, rows.weight, first and first.posterior)
+    first = end.evaluation.posterior if end and end.evaluation.posterior.beta.shape == rows.y.shape else None
+    likelihood = model.likelihood.normalised() if end and end.is_link else model.likelihood
+    posterior = tuning.inference.infer(K, rows.y, likelihood, rows.weight, first)
+    naive = posterior.log_evidence
+    if likelihood != model.likelihood:
+        naive = tuning.inference.infer(K, rows.y, model.likelihood, rows.weight).log_evidence
     svm = posterior
     if posterior.method != "map":
         svm = MAP(gradients=False).infer(K, rows.y, model.likelihood, rows.weight)
     # The gradient has done its work: n^2 numbers less to keep.
     posterior, svm = replace(posterior, d_gram=None), replace(svm, d_gram=None)
-    return LatentModel(rows, model.kernel, model.likelihood, posterior, svm, path, value, z)
+    return LatentModel(rows, model.kernel, model.likelihood, posterior, svm, path, value, z, likelihood, naive)
 
 
 def stages(criterion: str, coordinates: Coordinates, spread: Array, is_classifier: bool) -> list[Stage]:
@@ -124,7 +145,7 @@ def stages(criterion: str, coordinates: Coordinates, spread: Array, is_classifie
         if role.kind == "length_scale" and role.input is not None and spread[role.input] > 0
     ]
     if len(scales) < 2:
-        return [Stage("loo")]
+        return [Stage("link_evidence"), Stage("loo")]
     n_z = len(coordinates.start)
     common = np.zeros(n_z)
     common[scales] = 1
@@ -134,7 +155,7 @@ def stages(criterion: str, coordinates: Coordinates, spread: Array, is_classifie
 
 def _search(
     rows: Rows, coordinates: Coordinates, spread: Array, tuning: Tuning, start: Array, path: list[dict[str, Any]]
-) -> tuple[Array, float, Evaluation]:
+) -> End:
     """Run the stages from every start and return the best end."""
     held_out = None
     if tuning.validation_fraction is not None:
@@ -155,17 +176,25 @@ def _search(
         # Callbacks live in this process.
         tuning = replace(tuning, callback=None)
 
+    plan = stages(tuning.criterion, coordinates, spread, _is_classifier(coordinates.noise))
+    has_link = len(plan) > 1 and tuning.inference.name == "ep"
+    if has_link and rows.contested() > CONTESTED:
+        plan = plan[:1]
+
     def climb(z: Array, seed: int) -> End:
         own: list[dict[str, Any]] = []
         watch = None if held_out is None else Watch(held_out)
-        best = None
-        for stage in stages(tuning.criterion, coordinates, spread, _is_classifier(noise=coordinates.noise)):
+        ends: list[Evaluation] = []
+        for stage in plan:
             objective = _objective(rows, coordinates, stage.criterion, tuning, log_prior, own, watch)
             best = _climb_stage(objective, stage, z, coordinates, rows, spread, tuning, seed).best
-            best = best if watch is None or watch.best is None else watch.best
-            z = best.z
-        assert best is not None
-        return End(best, best.value if watch is None else -watch.log_loss, own)
+            ends.append(best if watch is None or watch.best is None else watch.best)
+            z = ends[-1].z
+        first, last = ends[0], ends[-1]
+        score = last.value if watch is None else -watch.log_loss
+        # Held-out rows have decided if there are any.
+        is_link = has_link and (first is last or (watch is None and _is_better_link(first, last, coordinates, rows)))
+        return End(first if is_link else last, score, own, is_link)
 
     if len(starts) == 1:
         ends = [climb(start, tuning.seed)]
@@ -174,8 +203,17 @@ def _search(
             ends = Parallel(n_jobs=tuning.n_jobs)(delayed(climb)(z, tuning.seed + k) for k, z in enumerate(starts))
     for k, end in enumerate(ends):
         path.extend({"start": k, **row} for row in end.path)
-    best = max(ends, key=lambda end: end.score).evaluation
-    return best.z, best.value, best
+    return max(ends, key=lambda end: end.score)
+
+
+def _is_better_link(link: Evaluation, margin: Evaluation, coordinates: Coordinates, rows: Rows) -> bool:
+    """Whether leave-one-out prefers the link model, given the handicap of the margin model."""
+    if link.posterior.method != "ep":
+        return False
+    weight = np.ones_like(rows.y) if rows.weight is None else rows.weight
+    likelihood = coordinates.model(link.z).likelihood.normalised()
+    loo = float(weight @ leave_one_out(link.posterior, Problem(np.empty((0, 0)), rows.y, likelihood)).log_z)
+    return loo > margin.criterion - HANDICAP
 
 
 def _amplitude_units(coordinates: Coordinates, X: Any) -> Array:
@@ -279,6 +317,15 @@ def search_tolerance(criterion: str) -> float:
     ln Z is stationary in the sites, so its error is the square of this; the adjoint of leave-one-out needs more.
     """
     return 1e-6 if criterion == "loo" else 5e-5
+
+
+def normalised(noise: NoiseCoordinates) -> NoiseCoordinates:
+    """The same coordinates of the normalised likelihood, which has the same parameters."""
+    if isinstance(noise, FixedNoise):
+        return FixedNoise(noise.fixed.normalised())
+    if isinstance(noise, LogParameter):
+        return replace(noise, loss=type(noise.likelihood(noise.start).normalised()))
+    return noise
 
 
 def _is_classifier(noise: NoiseCoordinates) -> bool:

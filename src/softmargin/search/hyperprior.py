@@ -36,11 +36,11 @@ class HyperPrior:
     Examples
     --------
     >>> HyperPrior(C=None).amplitude
-    (2.0, 1.0)
+    (0.0, 3.0)
     """
 
     C: MeanAndSd = (0.0, 0.5)
-    amplitude: MeanAndSd = (2.0, 1.0)
+    amplitude: MeanAndSd = (0.0, 3.0)
     offset: MeanAndSd = (-1.5, 1.0)
     length_scale: MeanAndSd = (0.5, 1.0)
     shrinkage: tuple[float, float] | None = (0.3, 4.0)
