@@ -125,8 +125,7 @@ def summarise(results: list[dict], title: str) -> str:
     rows = []
     for model in models:
         mean = {
-            m: np.mean([np.mean([key[c + (model,)][m] for c in cases if c[0] == s]) for s in sets])
-            for m in METRICS
+            m: np.mean([np.mean([key[c + (model,)][m] for c in cases if c[0] == s]) for s in sets]) for m in METRICS
         }
         gap = np.array([key[c + (model,)]["log_loss"] - key[c + ("softmargin",)]["log_loss"] for c in cases])
         each = [gap[[c[0] == s for c in cases]] for s in sets]

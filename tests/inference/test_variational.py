@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from softmargin.inference import EP, Variational
@@ -114,3 +115,23 @@ def test_gaussian_state_is_consistent():
     g = site_gaussian(K, p.site_precision, p.site_shift)
     assert_allclose(g.mean, p.mean, rtol=1e-9)
     assert_allclose(p.latent_variance(K, np.diag(K)), p.variance, rtol=1e-6)
+
+
+def test_opposite_labels_at_one_input_converge_where_a_cavity_is_improper():
+    # Sixteen rows of one label and eight of the other at the same input, with a normalised likelihood.
+    K, y, weight = np.full((2, 2), 10.0), np.array([1.0, -1.0]), np.array([16.0, 8.0])
+    posterior = Variational().infer(K, y, Link(0.5), weight)
+    g = site_gaussian(K, posterior.site_precision, posterior.site_shift)
+    assert posterior.converged and g.cavity_variance.min() < 0
+
+    # One latent value: the best Gaussian by brute force.
+    def negative_bound(x):
+        m, v = np.full(2, x[0]), np.full(2, np.exp(x[1]))
+        divergence = 0.5 * (v[0] / 10 + m[0] ** 2 / 10 - 1 - np.log(v[0] / 10))
+        return divergence - Link(0.5).expected_log_prob(y, m, v, weight).value.sum()
+
+    best = minimize(
+        negative_bound, [0.0, 0.0], method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-12, "maxiter": 2000}
+    )
+    assert posterior.log_evidence == pytest.approx(-best.fun, abs=1e-8)
+    assert posterior.mean[0] == pytest.approx(best.x[0], abs=1e-4)

@@ -30,7 +30,7 @@ def test_gradient(prior, noise, kernel):
 
 def test_maximum_is_at_the_means():
     c = coordinates()
-    z = np.concatenate([[2.0], 0.5 + np.log(SPREAD) + 0.5 * np.log(3), [-1.5], [0.0]])
+    z = np.concatenate([[0.0], 0.5 + np.log(SPREAD) + 0.5 * np.log(3), [-1.5], [0.0]])
     value, gradient = HyperPrior().bind(c, SPREAD)(z)
     assert value == pytest.approx(0, abs=1e-12)
     assert_allclose(gradient, 0, atol=1e-12)
@@ -84,7 +84,7 @@ def test_none_is_flat():
 
 def test_the_strength_of_the_shrinkage_is_learnt():
     # Heavy tails: the pull towards the common scale is weaker, not stronger, once one input differs a lot.
-    log_density = HyperPrior(length_scale=None).bind(coordinates(), SPREAD)
+    log_density = HyperPrior(length_scale=None, amplitude=None).bind(coordinates(), SPREAD)
     z = coordinates().start
 
     def pull(delta):
@@ -96,7 +96,7 @@ def test_the_strength_of_the_shrinkage_is_learnt():
 
 def test_is_its_multivariate_t():
     # -(d - 1 + nu)/2 ln(1 + |delta|^2/(nu s^2))
-    log_density = HyperPrior(length_scale=None).bind(coordinates(), SPREAD)
+    log_density = HyperPrior(length_scale=None, amplitude=None).bind(coordinates(), SPREAD)
     z = coordinates().start
     z[1:4] += [0.4, -0.1, 0.0]
     delta = np.array([0.4, -0.1, 0.0]) - 0.1

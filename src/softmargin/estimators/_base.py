@@ -170,7 +170,9 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
         total = 0.0
         for m in models:
             K = evaluate(m.kernel, m.rows.X).K
-            likelihood = criterion.likelihood(m.likelihood)
+            # Leave-one-out is a score of the predictions, which come from the posterior's own likelihood.
+            own = m.posterior_likelihood if criterion.name == "loo" else None
+            likelihood = criterion.likelihood(own or m.likelihood)
             inference = EP() if criterion.inference == "ep" else get_inference(criterion.inference or self.inference)()
             posterior = inference.infer(K, m.rows.y, likelihood, m.rows.weight)
             total += criterion(posterior, Problem(K, m.rows.y, likelihood, m.rows.weight)).value

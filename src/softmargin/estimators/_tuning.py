@@ -27,7 +27,7 @@ from softmargin.criteria import Problem, get_criterion, leave_one_out
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._rows import Rows
 from softmargin.estimators._validation import Watch, hold_out
-from softmargin.inference import EP, Inference, get_inference
+from softmargin.inference import EP, Inference, Variational, get_inference
 from softmargin.inference.map import MAP
 from softmargin.kernels import PrecomputedKernel, contract_diag, evaluate
 from softmargin.search import (
@@ -55,7 +55,8 @@ HANDICAP = 1.0
 """Nats of leave-one-out by which the margin model, which was fitted to it, must beat the link model."""
 CONTESTED = 0.2
 """Share of the weight on inputs that carry both labels above which the link model is kept without a contest: leaving a
-merged row out then leaves rows of the other label at the same input, and measures nothing."""
+merged row out then leaves rows of the other label at the same input and measures nothing. Its posterior is the
+variational one, since EP's cavities are improper where one label's site outweighs the prior."""
 SECOND_START = {"length_scale": -0.4, "amplitude": 1.0, "offset": -1.0, "C": 0.5}
 """ln of the second start; the length scale relative to sqrt(d) times the spread."""
 
@@ -109,6 +110,9 @@ def fit_latent(
 def _fit_latent(
     rows: Rows, kernel: Kernel, noise: NoiseCoordinates, spread: Array, tuning: Tuning, start: Array | None
 ) -> LatentModel:
+    svm_noise, asked = noise, tuning
+    if _is_contested(rows, noise, tuning):
+        noise, tuning = normalised(noise), replace(tuning, criterion="evidence", inference=Variational())
     coordinates = Coordinates(kernel, noise, n_features=len(spread))
     path: list[dict[str, Any]] = []
     usable = start is not None and len(start) == len(coordinates.start)
@@ -122,15 +126,21 @@ def _fit_latent(
     first = end.evaluation.posterior if end and end.evaluation.posterior.beta.shape == rows.y.shape else None
     likelihood = model.likelihood.normalised() if end and end.is_link else model.likelihood
     posterior = tuning.inference.infer(K, rows.y, likelihood, rows.weight, first)
-    naive = posterior.log_evidence
-    if likelihood != model.likelihood:
-        naive = tuning.inference.infer(K, rows.y, model.likelihood, rows.weight).log_evidence
-    svm = posterior
+    loss, naive, svm = svm_noise.likelihood(z[coordinates.n_theta :]), posterior.log_evidence, posterior
+    if likelihood != loss:
+        naive = asked.inference.infer(K, rows.y, loss, rows.weight).log_evidence
     if posterior.method != "map":
-        svm = MAP(gradients=False).infer(K, rows.y, model.likelihood, rows.weight)
+        svm = MAP(gradients=False).infer(K, rows.y, loss, rows.weight)
     # The gradient has done its work: n^2 numbers less to keep.
     posterior, svm = replace(posterior, d_gram=None), replace(svm, d_gram=None)
-    return LatentModel(rows, model.kernel, model.likelihood, posterior, svm, path, value, z, likelihood, naive)
+    return LatentModel(rows, model.kernel, loss, posterior, svm, path, value, z, likelihood, naive)
+
+
+def _is_contested(rows: Rows, noise: NoiseCoordinates, tuning: Tuning) -> bool:
+    """Whether the default policy meets inputs that carry both labels."""
+    if tuning.criterion != "auto" or tuning.inference.name != "ep" or tuning.search is None:
+        return False
+    return _is_classifier(noise) and rows.contested() > CONTESTED
 
 
 def stages(criterion: str, coordinates: Coordinates, spread: Array, is_classifier: bool) -> list[Stage]:
@@ -178,8 +188,6 @@ def _search(
 
     plan = stages(tuning.criterion, coordinates, spread, _is_classifier(coordinates.noise))
     has_link = len(plan) > 1 and tuning.inference.name == "ep"
-    if has_link and rows.contested() > CONTESTED:
-        plan = plan[:1]
 
     def climb(z: Array, seed: int) -> End:
         own: list[dict[str, Any]] = []

@@ -39,6 +39,7 @@ class SiteGaussian:
     variance: Array
     cavity_mean: Array
     cavity_variance: Array
+    """Negative where the posterior without this row would be improper, as other rows' negative sites can make it."""
     log_det: float
     """ln det(I + T K)."""
     factor: Array | None = None
@@ -81,10 +82,9 @@ def site_gaussian(K: Array, tau: Array, nu: Array) -> SiteGaussian:
     beta = root * blas.dsymv(1.0, core, sign * nu / root, lower=1)
     mean = K @ beta
     variance = _weighted_row_sums(K, core, root) * sign
-    kept = np.diag(core) * sign
-    if not (variance.min() > 0 and kept.min() > 0):
+    if not variance.min() > 0:
         raise NotPositiveDefiniteError("negative sites make the posterior improper")
-    cavity_variance = variance / kept
+    cavity_variance = variance / (np.diag(core) * sign)
     cavity_mean = mean - cavity_variance * beta
     return SiteGaussian(tau, nu, root, core, beta, mean, variance, cavity_mean, cavity_variance, log_det, factor)
 

@@ -152,13 +152,15 @@ def cold_sites(y: Array, likelihood: Likelihood, weight: Array | None) -> Array:
 
 
 def evaluate(K: Array, y: Array, likelihood: Likelihood, weight: Array | None, sites: Array) -> State | None:
-    """Posterior and tilted moments at the given sites; None if the posterior is improper there."""
+    """Posterior and tilted moments at the given sites; None if the posterior or a cavity is improper there."""
     n = len(y)
     try:
         g = site_gaussian(K, sites[:n], sites[n:])
     except NotPositiveDefiniteError:
         return None
     m, v = g.cavity_mean, g.cavity_variance
+    if not v.min() > 0:
+        return None
     tilted = likelihood.tilted_moments(y, m, v, weight)
     mean_gap = np.abs(m + v * tilted.d_mean - g.mean) / np.sqrt(g.variance)
     variance_gap = np.abs((v + v * v * tilted.d2_mean) / g.variance - 1)
