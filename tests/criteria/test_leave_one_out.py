@@ -6,12 +6,14 @@ import pytest
 from softmargin.criteria import (
     GACV,
     JaakkolaHaussler,
+    Problem,
     SharpSpan,
     Span,
     SupportVectorCount,
     SVMLeaveOneOut,
     leave_one_out_margins,
     span_margins,
+    svm_loo,
 )
 from softmargin.likelihoods import Hinge, SquaredHinge
 
@@ -99,3 +101,23 @@ def test_depends_on_the_product_of_C_and_K_only(make_case, svm, criterion):
     one = case.problem((1.0, 0.0), C=2.0)
     other = type(one)(4 * one.K, one.y, Hinge(0.5), None)
     assert criterion(svm(one), one).value == pytest.approx(criterion(svm(other), other).value, rel=1e-8)
+
+
+@pytest.mark.parametrize("loss", [Hinge, SquaredHinge])
+def test_dependent_rows_do_not_lead_astray(svm, without, loss):
+    """A linear kernel of rank 3 with copies: no four free rows are independent, and paths meet ties."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    X = np.vstack([X, X[:6]])
+    y = np.where(X[:, 0] + 0.5 * np.sin(9 * X[:, 1]) > 0, 1.0, -1.0)
+    problem = Problem(X @ X.T + 1.0, y, loss(2.0))
+    exact = leave_one_out_margins(svm(problem), problem, tol=1e-10)
+    assert np.allclose(exact, brute_force(problem, svm, without), atol=1e-4)
+
+
+def test_a_path_that_is_lost_is_trained_instead(make_case, svm, monkeypatch):
+    problem = make_case(Hinge).problem()
+    posterior = svm(problem)
+    expected = leave_one_out_margins(posterior, problem, tol=1e-10)
+    monkeypatch.setattr(svm_loo, "unlearn", lambda *args: (np.zeros_like(problem.y), True))
+    assert np.allclose(leave_one_out_margins(posterior, problem, tol=1e-10), expected, atol=1e-5)
