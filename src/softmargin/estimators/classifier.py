@@ -41,9 +41,10 @@ class BayesianSVC(ClassifierMixin, ClassPrediction, LatentEstimator):
     inference : {"ep", "laplace", "variational", "map", ...}, default="ep"
         How the posterior is computed.
     criterion : str, default="auto"
-        What the search maximises. "auto": the link evidence for the relative length scales, then EP's leave-one-out log
-        loss for the common scale, the amplitude, the offset and C. Or "evidence" (as `inference` estimates it),
-        "link_evidence", "loo", ...
+        What the search maximises. "auto" makes two models: one with the normalised likelihood, learnt by its evidence,
+        and one with the loss itself, its relative length scales taken from the first and the rest learnt by EP's
+        leave-one-out log loss; leave-one-out chooses. Or "evidence" (as `inference` estimates it), "link_evidence",
+        "loo", ...
     search : {"lbfgs", ...} or None, default="lbfgs"
         None fits at the given values.
     probability : {"average", "mean", "map"}, default="average"
@@ -78,9 +79,10 @@ class BayesianSVC(ClassifierMixin, ClassPrediction, LatentEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     kernel_, C_, likelihood_, posterior_ : fitted kernel, C, likelihood and posterior
-        Lists with one entry per pair (or class) when there are more than two classes.
+        The likelihood is that of the posterior: by default `Link` or `Hinge`, whichever was kept. Lists with one entry
+        per pair (or class) when there are more than two classes.
     log_evidence_ : float
-        Log evidence in nats as the inference estimates it (summed over pairs).
+        Naive log evidence in nats at the learnt values, as the inference estimates it (summed over pairs).
     relevance_ : ndarray of shape (n_features,)
         Inverse length scale of each input in units of its spread, the largest scaled to 1 (averaged over pairs, whose
         own are in `pair_relevance_`).
