@@ -51,13 +51,20 @@ def jittered_cholesky(A: Array) -> tuple[Array, float]:
     )
 
 
+STRIP = 128
+"""Rows mirrored at a time."""
+
+
 def inverse_from_cholesky(L: Array, *, overwrite: bool = False) -> Array:
     """A^-1 (full, symmetric) from the lower Cholesky factor L of A."""
     inverse, info = lapack.dpotri(L, lower=1, overwrite_c=int(overwrite))
     assert info == 0
-    lower = np.tril(inverse, -1)
-    inverse = np.tril(inverse)
-    inverse += lower.T
+    # Mirror in place, a strip of rows at a time: copies of n^2 numbers are what limits large fits.
+    for i in range(0, len(inverse), STRIP):
+        j = min(i + STRIP, len(inverse))
+        corner = np.tril(inverse[i:j, i:j])
+        inverse[i:j, i:j] = corner + np.tril(corner, -1).T
+        inverse[i:j, j:] = inverse[j:, i:j].T
     return inverse
 
 

@@ -83,7 +83,8 @@ def _adjoint(posterior: Posterior, problem: Problem, d_cavity: Array) -> tuple[A
     root = np.sqrt(tau)
     P = inverse_from_cholesky(posterior.factor)
     # Sigma_ij = -P_ij/(r_i r_j) off the diagonal; the cavity of row i does not depend on site i.
-    Sigma = P / -np.outer(root, root)
+    Sigma = P / -root
+    Sigma /= root[:, None]
     np.fill_diagonal(Sigma, 0)
     Sigma2 = Sigma**2
     jacobian = _site_jacobian(posterior, problem)
@@ -107,11 +108,18 @@ def _adjoint(posterior: Posterior, problem: Problem, d_cavity: Array) -> tuple[A
 
     w = _solve(residual, d_cavity, scale=np.concatenate([np.sqrt(posterior.variance), posterior.variance]))
     a, b = to_marginals(w)
-    # dSigma = A dK A', dmu = A dK A' nu with A = (I + K T)^-1 = r^-1 P r, and A' nu = beta.
-    A = P * (root / root[:, None])
-    Ab = A.T @ b
-    d_gram = A.T @ (a[:, None] * A) + 0.5 * (np.outer(Ab, beta) + np.outer(beta, Ab))
     on_tau, on_nu = to_sites(w)
+    # n^2 numbers each: no more of them at a time than needed.
+    del Sigma, Sigma2
+    # dSigma = A dK A', dmu = A dK A' nu with A = (I + K T)^-1 = r^-1 P r, and A' nu = beta.
+    A = P
+    A *= root
+    A /= root[:, None]
+    Ab = A.T @ b
+    d_gram = A.T @ (a[:, None] * A)
+    half = 0.5 * np.outer(Ab, beta)
+    d_gram += half
+    d_gram += half.T
     return d_gram, jacobian.tau_params @ on_tau + jacobian.nu_params @ on_nu
 
 
