@@ -196,7 +196,7 @@ def _search(
         for stage in plan:
             objective = _objective(rows, coordinates, stage.criterion, tuning, log_prior, own, watch)
             best = _climb_stage(objective, stage, z, coordinates, rows, spread, tuning, seed).best
-            ends.append(best if watch is None or watch.best is None else watch.best)
+            ends.append(_without_matrices(best) if watch is None or watch.best is None else watch.best)
             z = ends[-1].z
         first, last = ends[0], ends[-1]
         score = last.value if watch is None else -watch.log_loss
@@ -212,6 +212,11 @@ def _search(
     for k, end in enumerate(ends):
         path.extend({"start": k, **row} for row in end.path)
     return max(ends, key=lambda end: end.score)
+
+
+def _without_matrices(evaluation: Evaluation) -> Evaluation:
+    """The evaluation with the sites and cavities of its posterior alone: the next stage needs the memory."""
+    return evaluation._replace(posterior=replace(evaluation.posterior, factor=None, pull=None))
 
 
 def _is_better_link(link: Evaluation, margin: Evaluation, coordinates: Coordinates, rows: Rows) -> bool:

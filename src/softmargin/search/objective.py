@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,7 +76,8 @@ class Objective:
             prior, d_prior = self.log_prior(z)
             value += float(prior)
             gradient = None if gradient is None else gradient + d_prior
-        evaluation = Evaluation(z, value, gradient, result.value, posterior)
+        # The gradient with respect to K has done its work: n^2 numbers less to remember.
+        evaluation = Evaluation(z, value, gradient, result.value, replace(posterior, d_gram=None))
         self._record(evaluation)
         return evaluation
 
