@@ -20,11 +20,11 @@ from softmargin import BayesianSVC
 
 # Trials and sweeps of the random walk, trials and steps of the ascent.
 REDUCED = {
-    "crabs": (2, 60, 1, 25),
-    "pima": (2, 12, 1, 15),
-    "wdbc": (1, 3, 1, 10),
-    "twonorm": (2, 5, 1, 40),
-    "ringnorm": (1, 4, 1, 10),
+    "crabs": (25, 60, 5, 80),
+    "pima": (25, 60, 5, 80),
+    "wdbc": (10, 30, 3, 60),
+    "twonorm": (10, 30, 3, 60),
+    "ringnorm": (10, 30, 3, 60),
 }
 FULL = {name: (25, 200, 25 if name == "crabs" else 10, 80) for name in _gold.SETS}
 
