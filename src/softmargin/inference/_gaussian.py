@@ -113,26 +113,22 @@ def _core_with_signs(K: Array, root: Array, sign: Array) -> tuple[Array, float]:
     """
     order = np.argsort(sign < 0, kind="stable")
     n_plus = int(np.sum(sign > 0))
-    A = _scaled_gram(np.ascontiguousarray(K[np.ix_(order, order)]), root[order], sign[order])
-    F = np.zeros_like(A)
-    F[:n_plus, :n_plus] = cholesky(A[:n_plus, :n_plus])
-    V = solve_triangular(F[:n_plus, :n_plus], A[n_plus:, :n_plus].T, lower=True, check_finite=False)
-    F[n_plus:, :n_plus] = V.T
-    lower = A[n_plus:, n_plus:]
+    F = _ordered_gram(K, root, sign, order)
+    L = cholesky(F[:n_plus, :n_plus])
+    V = solve_triangular(L, F[n_plus:, :n_plus].T, lower=True, check_finite=False)
+    lower = F[n_plus:, n_plus:]
     try:
         F[n_plus:, n_plus:] = cholesky(V.T @ V - lower - np.tril(lower, -1).T)
     except NotPositiveDefiniteError:
         raise NotPositiveDefiniteError("negative sites make the posterior improper") from None
+    F[:n_plus, :n_plus], F[n_plus:, :n_plus] = L, V.T
     log_det = 2 * float(np.sum(np.log(np.diag(F))))
     # P = F^-T J F^-1 = F^-T F^-1 - 2 R'R with R the rows of F^-1 that belong to negative sites.
     F, _ = lapack.dtrtri(F, lower=1, overwrite_c=1)
     negative = F[n_plus:].copy()
     P, _ = lapack.dlauum(F, lower=1, overwrite_c=1)
-    P = np.tril(P - 2 * negative.T @ negative)
-    P += np.tril(P, -1).T
-    core = np.empty_like(P)
-    core[np.ix_(order, order)] = P
-    return core, log_det
+    P = blas.dsyrk(-2.0, negative, beta=1.0, c=P, trans=1, lower=1, overwrite_c=1)
+    return _in_old_order(P, order), log_det
 
 
 @njit(cache=True)
@@ -145,6 +141,32 @@ def _scaled_gram(K, root, diagonal):
             A[i, j] = root[i] * K[j, i] * root[j]
         A[j, j] += diagonal[j]
     return A
+
+
+@njit(cache=True)
+def _ordered_gram(K, root, diagonal, order):
+    """`_scaled_gram` of reordered rows."""
+    n = root.size
+    A = np.zeros((n, n)).T
+    for j in range(n):
+        b = order[j]
+        for i in range(j, n):
+            A[i, j] = root[order[i]] * K[b, order[i]] * root[b]
+        A[j, j] += diagonal[b]
+    return A
+
+
+@njit(cache=True)
+def _in_old_order(P, order):
+    """Lower triangle of a symmetric matrix whose rows were reordered, in Fortran order."""
+    n = order.size
+    core = np.zeros((n, n)).T
+    for j in range(n):
+        b = order[j]
+        for i in range(j, n):
+            a = order[i]
+            core[max(a, b), min(a, b)] = P[i, j]
+    return core
 
 
 @njit(cache=True)
