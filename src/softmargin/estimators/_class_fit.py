@@ -12,8 +12,9 @@ from softmargin.estimators._binary import pairs_of, rows_of, seen_by
 from softmargin.estimators._callbacks import FitTasks
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import fit_temperature
+from softmargin.estimators._policy import classifier_prior
 from softmargin.estimators._rows import Rows
-from softmargin.estimators._tuning import classifier_prior, fit_latent
+from softmargin.estimators._tuning import fit_latent
 
 
 def fit_problems(

@@ -19,10 +19,10 @@ from softmargin.estimators._class_fitted import set_learnt
 from softmargin.estimators._encodings import PairEncoding, ScaledEncoding
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import fit_temperature, temper
+from softmargin.estimators._policy import classifier_prior
 from softmargin.estimators._regression import TargetFit, leaves_out, log_uniform, warn_of_gross_errors
 from softmargin.estimators._rows import class_weights, merge_rows, spread_of
 from softmargin.estimators._sparse_fit import Sample, fit_sparse, leave_one_out
-from softmargin.estimators._tuning import classifier_prior
 from softmargin.estimators._units import GROSS, in_bulk, target_kernels, target_noise, target_units
 from softmargin.inference._rows import LocalRows
 from softmargin.kernels import make_kernel

@@ -25,8 +25,9 @@ from sklearn.gaussian_process.kernels import Kernel
 from softmargin._linalg import Array
 from softmargin.estimators._encodings import ThinnedEncoding
 from softmargin.estimators._model import LatentModel
+from softmargin.estimators._policy import normalised
 from softmargin.estimators._rows import Rows, merge_rows
-from softmargin.estimators._tuning import Tuning, fit_latent, normalised
+from softmargin.estimators._tuning import Tuning, fit_latent
 from softmargin.inference import Sparse, SparsePosterior
 from softmargin.inference._inducing import inducing_points
 from softmargin.inference._rows import Rows as RowSource

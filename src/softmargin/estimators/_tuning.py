@@ -1,20 +1,7 @@
-"""The fit loop of one latent function: search stages, then the posterior at the learnt hyperparameters.
+"""The fit loop of one latent function: search stages, then the posterior at the learnt hyperparameters."""
 
-The default policy for classification (`criterion="auto"`) makes two models and keeps one.
-
-1. The *link model*: the normalised likelihood (`Link`), everything learnt by its evidence. The best one where the
-   classes overlap, since a normalised likelihood knows what noise is.
-2. The *margin model*: the hinge itself, with the relative length scales of the first; EP leave-one-out log loss learns
-   the common scale, the amplitude, the offset and C, which the evidence of an unnormalised likelihood gets wrong. The
-   best one where the classes are well apart.
-
-Leave-one-out decides between them, with a handicap for the margin model, which was fitted to it. For regression the
-likelihood is normalised and its evidence learns everything.
-"""
-
-import logging
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,42 +10,37 @@ from sklearn.gaussian_process.kernels import Kernel
 from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array
-from softmargin.criteria import Problem, get_criterion, leave_one_out
+from softmargin.criteria import get_criterion
 from softmargin.estimators._model import LatentModel
+from softmargin.estimators._policy import (
+    SMALL,
+    Stage,
+    is_better_link,
+    is_classifier,
+    is_contested,
+    normalised,
+    second_start,
+    stages,
+)
 from softmargin.estimators._rows import Rows
-from softmargin.estimators._validation import Watch, hold_out
+from softmargin.estimators._validation import HeldOut, Watch, hold_out
 from softmargin.inference import EP, Inference, Variational, get_inference
 from softmargin.inference.map import MAP
 from softmargin.kernels import PrecomputedKernel, contract_diag, evaluate
 from softmargin.search import (
     Coordinates,
     Evaluation,
-    FixedNoise,
     HyperPrior,
-    LogParameter,
     NoiseCoordinates,
     Objective,
     SearchResult,
     Subspace,
     get_search,
 )
+from softmargin.search.hyperprior import LogDensity
 
-logger = logging.getLogger(__name__)
-
-SMALL = 100
-"""Up to so many rows the second stage gets a second start: with little data the optimum can have two basins."""
 ONE_THREAD_UP_TO = 1000
 """Rows up to which one BLAS thread is used."""
-RARE = 0.15
-"""A class rarer than this needs a wider prior on the offset."""
-HANDICAP = 1.0
-"""Nats of leave-one-out by which the margin model, which was fitted to it, must beat the link model."""
-CONTESTED = 0.2
-"""Share of the weight on inputs that carry both labels above which the link model is kept without a contest: leaving a
-merged row out then leaves rows of the other label at the same input and measures nothing. Its posterior is the
-variational one, since EP's cavities are improper where one label's site outweighs the prior."""
-SECOND_START = {"length_scale": -0.4, "amplitude": 1.0, "offset": -1.0, "C": 0.5}
-"""ln of the second start; the length scale relative to sqrt(d) times the spread."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +59,6 @@ class Tuning:
     validation_fraction: float | None = None
     callback: Callable[[Evaluation, Callable[[], LatentModel]], None] | None = None
     """Told of every evaluation, with a function that makes the model as if the search had ended there."""
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One search: a criterion, and the directions of the space it moves in (None: all)."""
-
-    criterion: str
-    directions: Array | None = None
 
 
 class End(NamedTuple):
@@ -111,7 +85,8 @@ def _fit_latent(
     rows: Rows, kernel: Kernel, noise: NoiseCoordinates, spread: Array, tuning: Tuning, start: Array | None
 ) -> LatentModel:
     svm_noise, asked = noise, tuning
-    if _is_contested(rows, noise, tuning):
+    is_default = tuning.criterion == "auto" and tuning.inference.name == "ep" and tuning.search is not None
+    if is_default and is_contested(rows, noise):
         noise, tuning = normalised(noise), replace(tuning, criterion="evidence", inference=Variational())
     coordinates = Coordinates(kernel, noise, n_features=len(spread))
     path: list[dict[str, Any]] = []
@@ -136,33 +111,6 @@ def _fit_latent(
     return LatentModel(rows, model.kernel, loss, posterior, svm, path, value, z, likelihood, naive)
 
 
-def _is_contested(rows: Rows, noise: NoiseCoordinates, tuning: Tuning) -> bool:
-    """Whether the default policy meets inputs that carry both labels."""
-    if tuning.criterion != "auto" or tuning.inference.name != "ep" or tuning.search is None:
-        return False
-    return _is_classifier(noise) and rows.contested() > CONTESTED
-
-
-def stages(criterion: str, coordinates: Coordinates, spread: Array, is_classifier: bool) -> list[Stage]:
-    """Spell the policy out."""
-    if criterion != "auto":
-        return [Stage(criterion)]
-    if not is_classifier:
-        return [Stage("evidence")]
-    scales = [
-        i
-        for i, role in enumerate(coordinates.roles)
-        if role.kind == "length_scale" and role.input is not None and spread[role.input] > 0
-    ]
-    if len(scales) < 2:
-        return [Stage("link_evidence"), Stage("loo")]
-    n_z = len(coordinates.start)
-    common = np.zeros(n_z)
-    common[scales] = 1
-    others = [np.eye(n_z)[i] for i, name in enumerate(coordinates.names) if not name.startswith("length_scale")]
-    return [Stage("link_evidence"), Stage("loo", np.stack([common, *others], axis=1))]
-
-
 def _search(
     rows: Rows, coordinates: Coordinates, spread: Array, tuning: Tuning, start: Array, path: list[dict[str, Any]]
 ) -> End:
@@ -173,7 +121,7 @@ def _search(
             rows,
             tuning.validation_fraction,
             tuning.seed,
-            stratify=_is_classifier(coordinates.noise),
+            stratify=is_classifier(coordinates.noise),
             precomputed=isinstance(coordinates.kernel, PrecomputedKernel),
         )
         rows = held_out.train
@@ -185,25 +133,7 @@ def _search(
     if len(starts) > 1 and effective_n_jobs(tuning.n_jobs) > 1:
         # Callbacks live in this process.
         tuning = replace(tuning, callback=None)
-
-    plan = stages(tuning.criterion, coordinates, spread, _is_classifier(coordinates.noise))
-    has_link = len(plan) > 1 and tuning.inference.name == "ep"
-
-    def climb(z: Array, seed: int) -> End:
-        own: list[dict[str, Any]] = []
-        watch = None if held_out is None else Watch(held_out)
-        ends: list[Evaluation] = []
-        for stage in plan:
-            objective = _objective(rows, coordinates, stage.criterion, tuning, log_prior, own, watch)
-            best = _climb_stage(objective, stage, z, coordinates, rows, spread, tuning, seed).best
-            ends.append(_without_matrices(best) if watch is None or watch.best is None else watch.best)
-            z = ends[-1].z
-        first, last = ends[0], ends[-1]
-        score = last.value if watch is None else -watch.log_loss
-        # Held-out rows have decided if there are any.
-        is_link = has_link and (first is last or (watch is None and _is_better_link(first, last, coordinates, rows)))
-        return End(first if is_link else last, score, own, is_link)
-
+    climb = Climb(rows, coordinates, spread, tuning, log_prior, held_out)
     if len(starts) == 1:
         ends = [climb(start, tuning.seed)]
     else:
@@ -214,19 +144,103 @@ def _search(
     return max(ends, key=lambda end: end.score)
 
 
+@dataclass(frozen=True)
+class Climb:
+    """The stages of the policy, one after the other from one start."""
+
+    rows: Rows = field(repr=False)
+    """The rows that the search sees."""
+    coordinates: Coordinates
+    spread: Array = field(repr=False)
+    tuning: Tuning
+    log_prior: LogDensity | None
+    held_out: HeldOut | None
+
+    def __call__(self, z: Array, seed: int) -> End:
+        """Climb from z and choose between the models of the two stages, if there are two."""
+        plan = stages(self.tuning.criterion, self.coordinates, self.spread)
+        path: list[dict[str, Any]] = []
+        watch = None if self.held_out is None else Watch(self.held_out)
+        ends: list[Evaluation] = []
+        for stage in plan:
+            best = self._stage(self._objective(stage.criterion, path, watch), stage, z, seed).best
+            ends.append(_without_matrices(best) if watch is None or watch.best is None else watch.best)
+            z = ends[-1].z
+        link, last = ends[0], ends[-1]
+        score = last.value if watch is None else -watch.log_loss
+        is_link = False
+        if len(plan) > 1 and self.tuning.inference.name == "ep":
+            # Held-out rows have decided if there are any.
+            is_link = link is last or (watch is None and is_better_link(link, last, self.coordinates, self.rows))
+        return End(link if is_link else last, score, path, is_link)
+
+    def _stage(self, objective: Objective, stage: Stage, z: Array, seed: int) -> SearchResult:
+        tuning, box = self.tuning, self.coordinates.bounds
+        search = get_search(tuning.search or "lbfgs")(max_iter=tuning.max_iter, tol=tuning.tol)
+        if search.needs_gradient and not objective.criterion.smooth:
+            raise ValueError(
+                f"search={search.name!r} needs gradients and criterion={objective.criterion.name!r} has none; "
+                "use search='random_walk'"
+            )
+        objective.gradients = search.needs_gradient
+        if not search.needs_gradient:
+            objective.inference = _without_gradients(objective.inference)
+            objective.criterion = _without_gradients(objective.criterion)
+        rng = np.random.RandomState(seed)
+        if stage.directions is None:
+            return search.maximise(objective, z, box, rng)
+        space = Subspace(objective, z, stage.directions)
+        bounds = space.bounds(box)
+        result = search.maximise(space, np.zeros(bounds.shape[0]), bounds, rng)
+        if len(self.rows.y) <= SMALL and tuning.criterion == "auto":
+            second = np.clip(second_start(space, self.coordinates, self.spread), bounds[:, 0], bounds[:, 1])
+            other = search.maximise(space, second, bounds, rng)
+            result = max(result, other, key=lambda r: r.best.value)
+        return result
+
+    def _objective(self, criterion: str, path: list[dict[str, Any]], watch: Watch | None) -> Objective:
+        rows, coordinates, tuning = self.rows, self.coordinates, self.tuning
+        chosen = get_criterion(criterion)()
+        name = chosen.inference or tuning.inference.name
+        inference = tuning.inference if name != "ep" else EP(tol=search_tolerance(criterion))
+        if name not in ("ep", tuning.inference.name):
+            inference = get_inference(name)()
+
+        def told(evaluation: Evaluation) -> None:
+            def made() -> LatentModel:
+                z, posterior, model = evaluation.z, evaluation.posterior, coordinates.model(evaluation.z)
+                return LatentModel(rows, *model, posterior, posterior, path, evaluation.value, z)
+
+            if watch is not None:
+                path[-1]["validation_log_loss"] = watch(evaluation, coordinates.model(evaluation.z))
+                path[-1]["searched"] = float(len(rows.y) if rows.weight is None else rows.weight.sum())
+            if tuning.callback is not None:
+                tuning.callback(evaluation, made)
+            if watch is not None:
+                watch.check()
+
+        callback = None if watch is None and tuning.callback is None else told
+        return Objective(
+            rows.X, rows.y, rows.weight, coordinates, chosen, inference, self.log_prior, criterion, path, callback
+        )
+
+
 def _without_matrices(evaluation: Evaluation) -> Evaluation:
     """The evaluation with the sites and cavities of its posterior alone: the next stage needs the memory."""
     return evaluation._replace(posterior=replace(evaluation.posterior, factor=None, pull=None))
 
 
-def _is_better_link(link: Evaluation, margin: Evaluation, coordinates: Coordinates, rows: Rows) -> bool:
-    """Whether leave-one-out prefers the link model, given the handicap of the margin model."""
-    if link.posterior.method != "ep":
-        return False
-    weight = np.ones_like(rows.y) if rows.weight is None else rows.weight
-    likelihood = coordinates.model(link.z).likelihood.normalised()
-    loo = float(weight @ leave_one_out(link.posterior, Problem(np.empty((0, 0)), rows.y, likelihood)).log_z)
-    return loo > margin.criterion - HANDICAP
+def _without_gradients(part: Any) -> Any:
+    """An inference or a criterion that leaves its gradient out, if it can."""
+    return replace(part, gradients=False) if hasattr(part, "gradients") else part
+
+
+def search_tolerance(criterion: str) -> float:
+    """EP's tolerance during a search, which needs fewer digits than the final posterior.
+
+    ln Z is stationary in the sites, so its error is the square of this; the adjoint of leave-one-out needs more.
+    """
+    return 1e-6 if criterion == "loo" else 5e-5
 
 
 def _amplitude_units(coordinates: Coordinates, X: Any) -> Array:
@@ -239,120 +253,7 @@ def _amplitude_units(coordinates: Coordinates, X: Any) -> Array:
     return np.where(np.isfinite(unit), unit, 0.0)
 
 
-def _climb_stage(
-    objective: Objective,
-    stage: Stage,
-    z: Array,
-    coordinates: Coordinates,
-    rows: Rows,
-    spread: Array,
-    tuning: Tuning,
-    seed: int,
-) -> SearchResult:
-    search = get_search(tuning.search or "lbfgs")(max_iter=tuning.max_iter, tol=tuning.tol)
-    if search.needs_gradient and not objective.criterion.smooth:
-        raise ValueError(
-            f"search={search.name!r} needs gradients and criterion={objective.criterion.name!r} has none; "
-            "use search='random_walk'"
-        )
-    objective.gradients = search.needs_gradient
-    if not search.needs_gradient:
-        objective.inference, objective.criterion = map(_without_gradients, (objective.inference, objective.criterion))
-    rng = np.random.RandomState(seed)
-    if stage.directions is None:
-        return search.maximise(objective, z, coordinates.bounds, rng)
-    space = Subspace(objective, z, stage.directions)
-    bounds = space.bounds(coordinates.bounds)
-    result = search.maximise(space, np.zeros(bounds.shape[0]), bounds, rng)
-    if len(rows.y) <= SMALL and tuning.criterion == "auto":
-        second = np.clip(_second_start(space, coordinates, spread), bounds[:, 0], bounds[:, 1])
-        other = search.maximise(space, second, bounds, rng)
-        result = max(result, other, key=lambda r: r.best.value)
-    return result
-
-
-def _without_gradients(part: Any) -> Any:
-    """An inference or a criterion that leaves its gradient out, if it can."""
-    return replace(part, gradients=False) if hasattr(part, "gradients") else part
-
-
-def _second_start(space: Subspace, coordinates: Coordinates, spread: Array) -> Array:
-    """The u of `SECOND_START`: for the common length scale as a mean over inputs."""
-    varying = spread > 0
-    log_unit = np.log(np.where(varying, spread, 1.0)) + 0.5 * np.log(max(int(varying.sum()), 1))
-    target = space.origin.copy()
-    for i, name in enumerate(coordinates.names):
-        kind = name.split("_")[0] if not name.startswith("length_scale") else "length_scale"
-        if kind not in SECOND_START:
-            continue
-        target[i] = SECOND_START[kind]
-        if kind == "length_scale":
-            target[i] += log_unit[coordinates.roles[i].input or 0]
-    weight = space.directions / np.maximum(np.sum(space.directions**2, axis=0), 1e-300)
-    return weight.T @ (target - space.origin)
-
-
-def _objective(
-    rows: Rows,
-    coordinates: Coordinates,
-    criterion: str,
-    tuning: Tuning,
-    log_prior: Any,
-    path: list[dict[str, Any]],
-    watch: Watch | None,
-) -> Objective:
-    chosen = get_criterion(criterion)()
-    name = chosen.inference or tuning.inference.name
-    inference = tuning.inference if name != "ep" else EP(tol=search_tolerance(criterion))
-    if name not in ("ep", tuning.inference.name):
-        inference = get_inference(name)()
-
-    def told(evaluation: Evaluation) -> None:
-        def made() -> LatentModel:
-            z, posterior, model = evaluation.z, evaluation.posterior, coordinates.model(evaluation.z)
-            return LatentModel(rows, *model, posterior, posterior, path, evaluation.value, z)
-
-        if watch is not None:
-            path[-1]["validation_log_loss"] = watch(evaluation, coordinates.model(evaluation.z))
-            path[-1]["searched"] = float(len(rows.y) if rows.weight is None else rows.weight.sum())
-        if tuning.callback is not None:
-            tuning.callback(evaluation, made)
-        if watch is not None:
-            watch.check()
-
-    callback = None if watch is None and tuning.callback is None else told
-    return Objective(rows.X, rows.y, rows.weight, coordinates, chosen, inference, log_prior, criterion, path, callback)
-
-
-def search_tolerance(criterion: str) -> float:
-    """EP's tolerance during a search, which needs fewer digits than the final posterior.
-
-    ln Z is stationary in the sites, so its error is the square of this; the adjoint of leave-one-out needs more.
-    """
-    return 1e-6 if criterion == "loo" else 5e-5
-
-
-def normalised(noise: NoiseCoordinates) -> NoiseCoordinates:
-    """The same coordinates of the normalised likelihood, which has the same parameters."""
-    if isinstance(noise, FixedNoise):
-        return FixedNoise(noise.fixed.normalised())
-    if isinstance(noise, LogParameter):
-        return replace(noise, loss=type(noise.likelihood(noise.start).normalised()))
-    return noise
-
-
-def _is_classifier(noise: NoiseCoordinates) -> bool:
-    return bool(noise.likelihood(noise.start).is_classifier)
-
-
 def _random_start(coordinates: Coordinates, start: Array, rng: np.random.RandomState) -> Array:
     """A draw around the deterministic start, wide enough to find another basin if there is one."""
     low, high = coordinates.bounds.T
     return np.clip(start + rng.standard_normal(len(start)), low, high)
-
-
-def classifier_prior(y: Array, weight: Array | None) -> HyperPrior:
-    """The default hyperprior of a binary problem; a rare class gets a wider prior on the offset."""
-    w = np.ones_like(y) if weight is None else weight
-    share = float(w @ (y > 0) / w.sum())
-    return replace(HyperPrior(), offset=(0.0, 2.0)) if min(share, 1 - share) < RARE else HyperPrior()

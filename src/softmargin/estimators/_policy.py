@@ -1,0 +1,123 @@
+"""The default policy: which models are made, which criterion learns what, and which model is kept.
+
+For classification `criterion="auto"` makes two models and keeps one.
+
+1. The *link model*: the normalised likelihood (`Link`), everything learnt by its evidence. The best one where the
+   classes overlap, since a normalised likelihood knows what noise is.
+2. The *margin model*: the hinge itself, with the relative length scales of the first; EP leave-one-out log loss learns
+   the common scale, the amplitude, the offset and C, which the evidence of an unnormalised likelihood gets wrong. The
+   best one where the classes are well apart.
+
+Leave-one-out decides between them, with a handicap for the margin model, which was fitted to it. For regression the
+likelihood is normalised and its evidence learns everything.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from softmargin._linalg import Array
+from softmargin.criteria import Problem, leave_one_out
+from softmargin.estimators._rows import Rows
+from softmargin.search import (
+    Coordinates,
+    Evaluation,
+    FixedNoise,
+    HyperPrior,
+    LogParameter,
+    NoiseCoordinates,
+    Subspace,
+)
+
+SMALL = 100
+"""Up to so many rows the second stage gets a second start: with little data the optimum can have two basins."""
+RARE = 0.15
+"""A class rarer than this needs a wider prior on the offset."""
+HANDICAP = 1.0
+"""Nats of leave-one-out by which the margin model, which was fitted to it, must beat the link model."""
+CONTESTED = 0.2
+"""Share of the weight on inputs that carry both labels above which the link model is kept without a contest: leaving a
+merged row out then leaves rows of the other label at the same input and measures nothing. Its posterior is the
+variational one, since EP's cavities are improper where one label's site outweighs the prior."""
+SECOND_START = {"length_scale": -0.4, "amplitude": 1.0, "offset": -1.0, "C": 0.5}
+"""ln of the second start; the length scale relative to sqrt(d) times the spread."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One search: a criterion, and the directions of the space it moves in (None: all)."""
+
+    criterion: str
+    directions: Array | None = None
+
+
+def stages(criterion: str, coordinates: Coordinates, spread: Array) -> list[Stage]:
+    """Spell the policy out."""
+    if criterion != "auto":
+        return [Stage(criterion)]
+    if not is_classifier(coordinates.noise):
+        return [Stage("evidence")]
+    scales = [
+        i
+        for i, role in enumerate(coordinates.roles)
+        if role.kind == "length_scale" and role.input is not None and spread[role.input] > 0
+    ]
+    if len(scales) < 2:
+        return [Stage("link_evidence"), Stage("loo")]
+    n_z = len(coordinates.start)
+    common = np.zeros(n_z)
+    common[scales] = 1
+    others = [np.eye(n_z)[i] for i, name in enumerate(coordinates.names) if not name.startswith("length_scale")]
+    return [Stage("link_evidence"), Stage("loo", np.stack([common, *others], axis=1))]
+
+
+def is_contested(rows: Rows, noise: NoiseCoordinates) -> bool:
+    """Whether so many inputs carry both labels that leave-one-out cannot choose a model."""
+    return is_classifier(noise) and rows.contested() > CONTESTED
+
+
+def is_better_link(link: Evaluation, margin: Evaluation, coordinates: Coordinates, rows: Rows) -> bool:
+    """Whether leave-one-out prefers the link model, given the handicap of the margin model."""
+    if link.posterior.method != "ep":
+        return False
+    weight = np.ones_like(rows.y) if rows.weight is None else rows.weight
+    likelihood = coordinates.model(link.z).likelihood.normalised()
+    loo = float(weight @ leave_one_out(link.posterior, Problem(np.empty((0, 0)), rows.y, likelihood)).log_z)
+    return loo > margin.criterion - HANDICAP
+
+
+def second_start(space: Subspace, coordinates: Coordinates, spread: Array) -> Array:
+    """The u of `SECOND_START`: for the common length scale as a mean over inputs."""
+    varying = spread > 0
+    log_unit = np.log(np.where(varying, spread, 1.0)) + 0.5 * np.log(max(int(varying.sum()), 1))
+    target = space.origin.copy()
+    for i, name in enumerate(coordinates.names):
+        kind = name.split("_")[0] if not name.startswith("length_scale") else "length_scale"
+        if kind not in SECOND_START:
+            continue
+        target[i] = SECOND_START[kind]
+        if kind == "length_scale":
+            target[i] += log_unit[coordinates.roles[i].input or 0]
+    weight = space.directions / np.maximum(np.sum(space.directions**2, axis=0), 1e-300)
+    return weight.T @ (target - space.origin)
+
+
+def normalised(noise: NoiseCoordinates) -> NoiseCoordinates:
+    """The same coordinates of the normalised likelihood, which has the same parameters."""
+    if isinstance(noise, FixedNoise):
+        return FixedNoise(noise.fixed.normalised())
+    if isinstance(noise, LogParameter):
+        return replace(noise, loss=type(noise.likelihood(noise.start).normalised()))
+    return noise
+
+
+def is_classifier(noise: NoiseCoordinates) -> bool:
+    """Whether the targets are labels."""
+    return bool(noise.likelihood(noise.start).is_classifier)
+
+
+def classifier_prior(y: Array, weight: Array | None) -> HyperPrior:
+    """The default hyperprior of a binary problem; a rare class gets a wider prior on the offset."""
+    w = np.ones_like(y) if weight is None else weight
+    share = float(w @ (y > 0) / w.sum())
+    return replace(HyperPrior(), offset=(0.0, 2.0)) if min(share, 1 - share) < RARE else HyperPrior()
