@@ -77,11 +77,28 @@ class _SiteJacobian(NamedTuple):
 
 def _adjoint(posterior: Posterior, problem: Problem, d_cavity: Array) -> tuple[Array, Array]:
     """Pull a gradient with respect to the cavities (m, v), shape (2n,), back to K and to the parameters."""
-    tau, mu, beta = posterior.site_precision, posterior.mean, posterior.beta
-    assert tau is not None and posterior.factor is not None and posterior.variance is not None
-    n = len(mu)
-    root = np.sqrt(tau)
+    assert posterior.site_precision is not None and posterior.factor is not None
+    root, beta = np.sqrt(posterior.site_precision), posterior.beta
     P = inverse_from_cholesky(posterior.factor)
+    # The arrays of n^2 numbers that the solve needs are gone when the next ones are made.
+    a, b, d_params = _solve_adjoint(P, posterior, problem, d_cavity)
+    # dSigma = A dK A', dmu = A dK A' nu with A = (I + K T)^-1 = r^-1 P r, and A' nu = beta.
+    A = P
+    A *= root
+    A /= root[:, None]
+    Ab = A.T @ b
+    d_gram = A.T @ (a[:, None] * A)
+    half = 0.5 * np.outer(Ab, beta)
+    d_gram += half
+    d_gram += half.T
+    return d_gram, d_params
+
+
+def _solve_adjoint(P: Array, posterior: Posterior, problem: Problem, d_cavity: Array) -> tuple[Array, Array, Array]:
+    """Solve w = L_c + S_c' c_s' w; return its weights on dSigma_ii and dmu_i, shape (n,), and dL/d parameters."""
+    tau, mu, beta = posterior.site_precision, posterior.mean, posterior.beta
+    assert tau is not None and posterior.variance is not None
+    n, root = len(mu), np.sqrt(tau)
     # Sigma_ij = -P_ij/(r_i r_j) off the diagonal; the cavity of row i does not depend on site i.
     Sigma = P / -root
     Sigma /= root[:, None]
@@ -107,20 +124,8 @@ def _adjoint(posterior: Posterior, problem: Problem, d_cavity: Array) -> tuple[A
         return w - np.concatenate([on_m, on_v])
 
     w = _solve(residual, d_cavity, scale=np.concatenate([np.sqrt(posterior.variance), posterior.variance]))
-    a, b = to_marginals(w)
     on_tau, on_nu = to_sites(w)
-    # n^2 numbers each: no more of them at a time than needed.
-    del Sigma, Sigma2
-    # dSigma = A dK A', dmu = A dK A' nu with A = (I + K T)^-1 = r^-1 P r, and A' nu = beta.
-    A = P
-    A *= root
-    A /= root[:, None]
-    Ab = A.T @ b
-    d_gram = A.T @ (a[:, None] * A)
-    half = 0.5 * np.outer(Ab, beta)
-    d_gram += half
-    d_gram += half.T
-    return d_gram, jacobian.tau_params @ on_tau + jacobian.nu_params @ on_nu
+    return *to_marginals(w), jacobian.tau_params @ on_tau + jacobian.nu_params @ on_nu
 
 
 def _solve(residual: Callable[[Array], Array], d_cavity: Array, scale: Array) -> Array:
