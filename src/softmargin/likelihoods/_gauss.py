@@ -4,7 +4,7 @@ R(x) = Phi(x) / phi(x); rho(x) = R'(x) / R(x) = x + phi(x) / Phi(x) > 0; R''(x) 
 """
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr
+from scipy.special import erfcx
 
 from softmargin.likelihoods._protocol import Array
 
@@ -12,6 +12,8 @@ LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 LOG_SQRT_HALF_PI = 0.5 * np.log(np.pi / 2)
 _FAR = -8.0
 """Left of this point x + phi/Phi cancels and the continued fraction takes over."""
+_ONE = 30.0
+"""Right of this point Phi is 1 to the last digit."""
 
 
 def log_phi(x: Array) -> Array:
@@ -21,9 +23,9 @@ def log_phi(x: Array) -> Array:
 
 def log_R(x: Array) -> Array:
     """ln(Phi(x) / phi(x)), without overflow or cancellation."""
-    left = LOG_SQRT_HALF_PI + np.log(erfcx(-np.minimum(x, 0) / np.sqrt(2)))
-    right = log_ndtr(np.maximum(x, 0)) - log_phi(np.maximum(x, 0))
-    return np.where(x < 0, left, right)
+    near = LOG_SQRT_HALF_PI + np.log(erfcx(-np.minimum(x, _ONE) / np.sqrt(2)))
+    # Beyond, Phi is one and erfcx would overflow.
+    return np.where(x < _ONE, near, 0.5 * x * x + LOG_SQRT_2PI)
 
 
 def _tail(t: Array) -> Array:
@@ -34,10 +36,9 @@ def _tail(t: Array) -> Array:
     return c
 
 
-def rho(x: Array) -> Array:
-    """x + phi(x)/Phi(x)."""
-    near = np.maximum(x, _FAR)
-    result = near + np.exp(-log_R(near))
+def rho(x: Array, log_r: Array | None = None) -> Array:
+    """x + phi(x)/Phi(x); `log_r` is log_R(x) if it is known."""
+    result = x + np.exp(-(log_R(x) if log_r is None else log_r))
     far = x < _FAR
     if np.any(far):
         t = -x[far]

@@ -59,14 +59,16 @@ class Hinge(SlackLikelihood):
         b = -a - C * s
         # Z = A + B: A = Phi(a) is the mass beyond the kink (z > 1), B = exp(C s (a + C s/2)) Phi(b) that on the slope.
         log_A = log_ndtr(a)
+        log_R_a, log_R_b = log_R(a), log_R(b)
         # For b < 0 in the form that does not cancel.
-        log_B = np.where(b < 0, log_phi(a) + log_R(np.minimum(b, 0)), C * s * (a + C * s / 2) + log_ndtr(b))
-        r = expit(log_R(b) - log_R(a))  # B / Z
+        log_B = np.where(b < 0, log_phi(a) + log_R_b, C * s * (a + C * s / 2) + log_ndtr(b))
+        r = expit(log_R_b - log_R_a)  # B / Z
+        rho_b = rho(b, log_R_b)
         return TiltedLoss(
             log_z=np.logaddexp(log_A, log_B),
             slope=C * r,
-            curvature=-(C / s) * r * (1 - r) * (rho(a) + rho(b)),
-            mean_loss=s * r * rho(b),
+            curvature=-(C / s) * r * (1 - r) * (rho(a, log_R_a) + rho_b),
+            mean_loss=s * r * rho_b,
         )
 
     def expected_loss(self, m: Array, v: Array) -> ExpectedLoss:
