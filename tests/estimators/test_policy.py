@@ -6,6 +6,7 @@ from scipy.special import expit
 
 from softmargin import BayesianSVC
 from softmargin.datasets import make_ringnorm
+from softmargin.estimators._binary import rows_of
 from softmargin.estimators._rows import merge_rows
 from softmargin.likelihoods import Hinge, Link
 
@@ -48,3 +49,12 @@ def test_contested_is_the_weight_on_inputs_with_several_targets():
     assert merge_rows(csr_array(X), y, None).contested() == 2 / 6
     assert merge_rows(X, y, np.array([3.0, 1, 1, 1, 1, 1])).contested() == 4 / 8
     assert merge_rows(X[:1], y[:1], None).contested() == 0
+
+
+def test_classes_that_one_problem_calls_the_rest_do_not_contest_an_input():
+    X = np.array([[0.0], [0.0], [0.0], [1.0], [1.0], [2.0]])
+    rows = merge_rows(X, np.array([0.0, 1.0, 2.0, 1.0, 2.0, 0.0]), None)
+    # Against class 0 the rows at 1 are both "the rest"; those at 0 are not.
+    assert rows_of(rows, (-1, 0), precomputed=False).contested() == 3 / 6
+    assert rows_of(rows, (-1, 1), precomputed=False).contested() == 5 / 6
+    assert rows_of(rows, (0, 1), precomputed=False).contested() == 2 / 4

@@ -42,14 +42,14 @@ class Rows:
 
     def contested(self) -> float:
         """Share of the weight that lies on inputs which carry more than one target."""
-        if len(self.y) < 2:
-            return 0.0
         gap = self.X[1:] - self.X[:-1]
         # Merged rows are sorted by their inputs, so equal inputs are neighbours.
-        same = np.diff(gap.indptr) == 0 if issparse(gap) else ~np.any(gap, axis=1)
-        shared = np.append(same, False) | np.append(False, same)
+        new = np.diff(gap.indptr) > 0 if issparse(gap) else np.any(gap, axis=1)
+        starts = np.flatnonzero(np.append(True, new))
+        # Rows of several classes against one may share input and target.
+        differ = np.minimum.reduceat(self.y, starts) < np.maximum.reduceat(self.y, starts)
         weight = np.ones_like(self.y) if self.weight is None else self.weight
-        return float(weight @ shared / weight.sum())
+        return float(np.add.reduceat(weight, starts) @ differ / weight.sum())
 
 
 def merge_rows(X: Any, y: Array, weight: Array | None, *, precomputed: bool = False) -> Rows:
