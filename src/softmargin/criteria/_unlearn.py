@@ -96,6 +96,15 @@ def _corner(step, beta, grad, lower, upper, side, F, n, d, slope):
 
 
 @njit(cache=True, error_model="numpy")
+def _move(beta, grad, F, n, d, slope, step):
+    """Go on by `step`, in place."""
+    for a in range(n):
+        beta[F[a]] += step * d[a]
+    for k in range(grad.size):
+        grad[k] += step * slope[k]
+
+
+@njit(cache=True, error_model="numpy")
 def unlearn(Q, inverse, free, start, grad, lower, upper, row):
     """The weights of the SVM trained without `row`, shape (n,), and whether the path reached its end.
 
@@ -117,21 +126,17 @@ def unlearn(Q, inverse, free, start, grad, lower, upper, row):
     side = np.full(size, AT_BOUND)
     side[free] = FREE
     d, slope, column = np.empty(size), np.empty(size), np.empty(size)
-    if side[row] == FREE:
-        p = 0
-        while F[p] != row:
-            p += 1
-        _drop(R, F, n, p)
-        n -= 1
+    for p in range(n):
+        if F[p] == row:
+            _drop(R, F, n, p)
+            n -= 1
+            break
     side[row] = GONE
     sign = -1.0 if beta[row] > 0 else 1.0
     for _ in range(MOST_CORNERS * size):
         _direction(Q, R, F, n, row, sign, d, slope)
         step, place = _corner(abs(beta[row]), beta, grad, lower, upper, side, F, n, d, slope)
-        for a in range(n):
-            beta[F[a]] += step * d[a]
-        for k in range(size):
-            grad[k] += step * slope[k]
+        _move(beta, grad, F, n, d, slope, step)
         beta[row] += sign * step
         if place < 0:
             beta[row] = 0.0

@@ -126,6 +126,18 @@ class Gaussian:
         """N(0, I)."""
         return cls(np.zeros(m), np.eye(m))
 
+    @classmethod
+    def from_natural(cls, precision: Array, shift: Array) -> "Gaussian":
+        """The Gaussian with S^-1 = precision and S^-1 mu = shift."""
+        factor = cholesky(precision)
+        half = blas.dtrsm(1.0, factor, shift[:, None], lower=1)
+        return cls(blas.dtrsm(1.0, factor, half, lower=1, trans_a=1)[:, 0], factor)
+
+    @classmethod
+    def from_sums(cls, sums: RowSums) -> "Gaussian":
+        """S^-1 = I + A, S^-1 mu = p: the posterior of Gaussian sites."""
+        return cls.from_natural(np.eye(len(sums.pull)) + sums.precision, sums.pull)
+
     def divergence(self) -> float:
         """KL(q || N(0, I)) = (tr S + mu'mu - m - ln det S)/2."""
         inverse = solve_rows(self.factor, np.eye(len(self.mean)))

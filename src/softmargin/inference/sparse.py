@@ -19,7 +19,7 @@ from scipy.linalg import blas
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 
-from softmargin._linalg import Array, cholesky
+from softmargin._linalg import Array
 from softmargin.inference._inducing import inducing_points
 from softmargin.inference._protocol import check_likelihood
 from softmargin.inference._rows import LocalRows, Summable
@@ -202,7 +202,7 @@ class Sparse:
         prior = SparsePrior.at(kernel, np.asarray(Z, dtype=np.float64), self.dtype)
         q = Gaussian.prior(len(Z))
         if start is None and hasattr(likelihood, "initial_sites"):
-            q = _from_sums(rows.total(StartStatistic(prior, likelihood)))
+            q = Gaussian.from_sums(rows.total(StartStatistic(prior, likelihood)))
         if start is not None and len(start.Z) == len(Z):
             q = Gaussian(start.whitened_mean, start.precision_factor)
         state, n_iter, converged = self._iterate(rows, RowStatistic(prior, q, likelihood))
@@ -266,22 +266,13 @@ class Sparse:
         return state, n_iter, state.gap() <= max(1e-3, self.tol)
 
 
-def _from_sums(sums: RowSums) -> Gaussian:
-    """S^-1 = I + A, S^-1 mu = p: the posterior of Gaussian sites."""
-    factor = cholesky(np.eye(len(sums.pull)) + sums.precision)
-    half = blas.dtrsm(1.0, factor, sums.pull[:, None], lower=1)
-    return Gaussian(blas.dtrsm(1.0, factor, half, lower=1, trans_a=1)[:, 0], factor)
-
-
 def _step(state: _State, length: float) -> Gaussian:
     """Move the natural parameters of q towards their target by a share of the way."""
     precision, shift = state.target()
     M = state.q.factor
     old = M @ M.T
-    factor = cholesky(old + length * (precision - old))
     moved = old @ state.q.mean * (1 - length) + length * shift
-    half = blas.dtrsm(1.0, factor, moved[:, None], lower=1)
-    return Gaussian(blas.dtrsm(1.0, factor, half, lower=1, trans_a=1)[:, 0], factor)
+    return Gaussian.from_natural(old + length * (precision - old), moved)
 
 
 def _with_prior_part(prior: SparsePrior, q: Gaussian, sums: RowSums) -> tuple[Array, Array | None]:
