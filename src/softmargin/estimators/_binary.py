@@ -24,6 +24,15 @@ def weigh_classes(class_weight: Any, classes: np.ndarray, index: np.ndarray, wei
     return weight
 
 
+def check_classes(classes: np.ndarray) -> None:
+    """Raise unless there are at least two classes."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"BayesianSVC needs at least 2 classes in y, got 1 class: {classes[0]!r}. "
+            "Check that y has the labels and not one constant"
+        )
+
+
 def pairs_of(n_classes: int, multi_class: str) -> list[Pair]:
     """The binary problems of `multi_class`."""
     if n_classes == 2 or multi_class == "ovo":

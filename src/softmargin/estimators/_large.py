@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from softmargin._linalg import Array
 from softmargin.distributed import DaskRows, is_dask
-from softmargin.estimators._binary import pairs_of
+from softmargin.estimators._binary import check_classes, pairs_of
 from softmargin.estimators._callbacks import FitTasks
 from softmargin.estimators._class_fit import as_fitted
 from softmargin.estimators._class_fitted import set_learnt
@@ -130,11 +130,7 @@ def fit_large_classifier(estimator: Any, X: Any, y: Any, sample_weight: Any) -> 
     if isinstance(source, LocalRows):
         check_classification_targets(source.y)
     classes = source.labels()
-    if len(classes) < 2:
-        raise ValueError(
-            f"BayesianSVC needs at least 2 classes in y, got 1 class: {classes[0]!r}. "
-            "Check that y has the labels and not one constant"
-        )
+    check_classes(classes)
     previous = [m.z for m in estimator._models] if estimator.warm_start and hasattr(estimator, "_models") else None
     estimator.classes_ = classes
     seed = int(check_random_state(estimator.random_state).randint(2**31 - 1))

@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from softmargin.estimators._base import LatentEstimator, check_choice, check_fraction
-from softmargin.estimators._binary import weigh_classes
+from softmargin.estimators._binary import check_classes, weigh_classes
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
 from softmargin.estimators._class_fit import fit_problems
 from softmargin.estimators._class_fitted import set_learnt, set_leave_one_out, set_support
@@ -174,11 +174,7 @@ class BayesianSVC(ClassifierMixin, ClassPrediction, LatentEstimator):
         X, y, weight = self._validate_training(X, y, sample_weight)
         check_classification_targets(y)
         classes, index = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise ValueError(
-                f"BayesianSVC needs at least 2 classes in y, got 1 class: {classes[0]!r}. "
-                "Check that y has the labels and not one constant"
-            )
+        check_classes(classes)
         weight = weigh_classes(self.class_weight, classes, index, weight)
         tasks = FitTasks.begin(self, X, y, sample_weight)
         previous = [m.z for m in self._models] if self.warm_start and hasattr(self, "_models") else None
