@@ -13,12 +13,14 @@ likelihood is normalised and its evidence learns everything.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
 from softmargin.estimators._rows import Rows
+from softmargin.kernels import contract_diag
 from softmargin.search import (
     Coordinates,
     Evaluation,
@@ -28,6 +30,7 @@ from softmargin.search import (
     NoiseCoordinates,
     Subspace,
 )
+from softmargin.search.hyperprior import LogDensity
 
 SMALL = 100
 """Up to so many rows the second stage gets a second start: with little data the optimum can have two basins."""
@@ -121,3 +124,18 @@ def classifier_prior(y: Array, weight: Array | None) -> HyperPrior:
     w = np.ones_like(y) if weight is None else weight
     share = float(w @ (y > 0) / w.sum())
     return replace(HyperPrior(), offset=(0.0, 2.0)) if min(share, 1 - share) < RARE else HyperPrior()
+
+
+def bind_prior(hyperprior: HyperPrior | None, coordinates: Coordinates, spread: Array, X: Any) -> LogDensity | None:
+    """The log density of a hyperprior in units of the data X; None without one."""
+    return None if hyperprior is None else hyperprior.bind(coordinates, spread, _amplitude_units(coordinates, X))
+
+
+def _amplitude_units(coordinates: Coordinates, X: Any) -> Array:
+    """ln of amplitude over the mean variance that it gives to f: 0 for a stationary kernel; shape (n_theta,)."""
+    n = X.shape[0]
+    # d mean k(x, x)/d ln k0 is the mean variance of the term that k0 multiplies.
+    given = contract_diag(coordinates.kernel, X, np.full(n, 1 / n))
+    with np.errstate(divide="ignore"):
+        unit = coordinates.kernel.theta - np.log(np.maximum(given, 0))
+    return np.where(np.isfinite(unit), unit, 0.0)

@@ -25,7 +25,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from softmargin._linalg import Array
 from softmargin.estimators._encodings import ThinnedEncoding
 from softmargin.estimators._model import LatentModel
-from softmargin.estimators._policy import normalised
+from softmargin.estimators._policy import bind_prior, normalised
 from softmargin.estimators._rows import Rows, merge_rows
 from softmargin.estimators._tuning import Tuning, fit_latent
 from softmargin.inference import Sparse, SparsePosterior
@@ -33,7 +33,7 @@ from softmargin.inference._inducing import inducing_points
 from softmargin.inference._rows import Rows as RowSource
 from softmargin.kernels import diag, gram
 from softmargin.likelihoods import Likelihood, TiltedMoments
-from softmargin.search import Coordinates, Evaluation, NoiseCoordinates, get_search, notify
+from softmargin.search import Coordinates, Evaluation, NoiseCoordinates, get_search, notify, path_row
 
 SUBSET = 300
 """Rows of stage 1."""
@@ -125,17 +125,16 @@ def _learn(
 ) -> tuple[Array, float, list[dict[str, Any]]]:
     """Stages 1 and 2: coordinates, objective and path."""
     order = np.random.RandomState(tuning.seed).permutation(len(sample.y))
-    subset = _some(sample, np.sort(_with_both_signs(order, sample.y)))
     z, path = start, []
-    if start is None:
+    if z is None:
+        subset = _some(sample, np.sort(_with_both_signs(order, sample.y)))
         rows = merge_rows(subset.X, subset.y, subset.weight)
         criterion = tuning.criterion if tuning.criterion in ("auto", "loo", "link_evidence") else "evidence"
         first = fit_latent(rows, kernel, noise, spread, replace(tuning, criterion=criterion))
         z, path = first.z, first.path
-    assert z is not None
     part = _some(sample, np.sort(order[:REFINE_ROWS]))
     coordinates = Coordinates(kernel, normalised(noise) if tuning.criterion == "auto" else noise, len(spread))
-    log_prior = None if tuning.hyperprior is None else tuning.hyperprior.bind(coordinates, spread)
+    log_prior = bind_prior(tuning.hyperprior, coordinates, spread, part.X)
     Z = inducing_points(part.X, coordinates.model(z).kernel, min(REFINE_INDUCING, len(part.y)), tuning.seed)
     dtype = "float32" if len(part.y) > 2000 else "float64"
     solver = Sparse(tol=GAP * len(Z), max_iter=MAX_PASSES, dtype=dtype, gradient=True)
@@ -153,18 +152,8 @@ def _learn(
         assert posterior.d_theta is not None
         gradient = coordinates.pull(z, posterior.d_theta, posterior.d_params) + d_prior
         value = posterior.log_evidence + prior
-        path.append(
-            {
-                "start": 0,
-                "stage": "sparse",
-                "objective": value,
-                "criterion": posterior.log_evidence,
-                "inference": "sparse",
-                "n_iter": posterior.n_iter,
-                **dict(zip(coordinates.names, np.exp(z).tolist())),
-            }
-        )
         evaluation = Evaluation(np.array(z), value, gradient, posterior.log_evidence, posterior)  # type: ignore[arg-type]
+        path.append({"start": 0, **path_row(evaluation, "sparse", coordinates)})
         notify(evaluation, lambda e: told(e, lambda: _latent_model(*model, posterior, path, value, z)))
         return evaluation
 

@@ -15,6 +15,7 @@ from softmargin.estimators._model import LatentModel
 from softmargin.estimators._policy import (
     SMALL,
     Stage,
+    bind_prior,
     is_better_link,
     is_classifier,
     is_contested,
@@ -26,7 +27,7 @@ from softmargin.estimators._rows import Rows
 from softmargin.estimators._validation import HeldOut, Watch, hold_out
 from softmargin.inference import EP, Inference, Variational, get_inference
 from softmargin.inference.map import MAP
-from softmargin.kernels import PrecomputedKernel, contract_diag, evaluate
+from softmargin.kernels import PrecomputedKernel, evaluate
 from softmargin.search import (
     Coordinates,
     Evaluation,
@@ -125,9 +126,7 @@ def _search(
             precomputed=isinstance(coordinates.kernel, PrecomputedKernel),
         )
         rows = held_out.train
-    log_prior = None
-    if tuning.hyperprior is not None:
-        log_prior = tuning.hyperprior.bind(coordinates, spread, _amplitude_units(coordinates, rows.X))
+    log_prior = bind_prior(tuning.hyperprior, coordinates, spread, rows.X)
     rng = np.random.RandomState(tuning.seed)
     starts = [start, *(_random_start(coordinates, start, rng) for _ in range(tuning.n_restarts))]
     if len(starts) > 1 and effective_n_jobs(tuning.n_jobs) > 1:
@@ -241,16 +240,6 @@ def search_tolerance(criterion: str) -> float:
     ln Z is stationary in the sites, so its error is the square of this; the adjoint of leave-one-out needs more.
     """
     return 1e-6 if criterion == "loo" else 5e-5
-
-
-def _amplitude_units(coordinates: Coordinates, X: Any) -> Array:
-    """ln of amplitude over the mean variance that it gives to f: 0 for a stationary kernel; shape (n_theta,)."""
-    n = X.shape[0]
-    # d mean k(x, x)/d ln k0 is the mean variance of the term that k0 multiplies.
-    given = contract_diag(coordinates.kernel, X, np.full(n, 1 / n))
-    with np.errstate(divide="ignore"):
-        unit = coordinates.kernel.theta - np.log(np.maximum(given, 0))
-    return np.where(np.isfinite(unit), unit, 0.0)
 
 
 def _random_start(coordinates: Coordinates, start: Array, rng: np.random.RandomState) -> Array:

@@ -11,7 +11,7 @@ from softmargin.search.coordinates import (
 from softmargin.search.gradient_ascent import GradientAscent
 from softmargin.search.hyperprior import HyperPrior
 from softmargin.search.lbfgs import LBFGS, SearchResult
-from softmargin.search.objective import Evaluation, Objective, Subspace
+from softmargin.search.objective import Evaluation, Objective, Subspace, path_row
 from softmargin.search.random_walk import RandomWalk
 from softmargin.search.watch import StopSearch, notify, watching
 
@@ -45,5 +45,6 @@ __all__ = [
     "Subspace",
     "get_search",
     "notify",
+    "path_row",
     "watching",
 ]

@@ -33,6 +33,18 @@ class Evaluation(NamedTuple):
     posterior: Posterior
 
 
+def path_row(evaluation: Evaluation, stage: str, coordinates: Coordinates) -> dict[str, Any]:
+    """What the path tells of an evaluation."""
+    return {
+        "stage": stage,
+        "objective": evaluation.value,
+        "criterion": evaluation.criterion,
+        "inference": evaluation.posterior.method,
+        "n_iter": evaluation.posterior.n_iter,
+        **dict(zip(coordinates.names, np.exp(evaluation.z).tolist())),
+    }
+
+
 @dataclass
 class Objective:
     """Criterion plus log hyperprior as a function of z.
@@ -100,16 +112,7 @@ class Objective:
         posterior = evaluation.posterior
         if posterior.converged and posterior.method == self.inference.name:
             self._last = evaluation
-        self.path.append(
-            {
-                "stage": self.stage,
-                "objective": evaluation.value,
-                "criterion": evaluation.criterion,
-                "inference": posterior.method,
-                "n_iter": posterior.n_iter,
-                **dict(zip(self.coordinates.names, np.exp(evaluation.z).tolist())),
-            }
-        )
+        self.path.append(path_row(evaluation, self.stage, self.coordinates))
         notify(evaluation, self.callback)
 
 
