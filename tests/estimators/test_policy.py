@@ -1,14 +1,32 @@
 """The default policy of the classifier: which of its two models it keeps."""
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 from scipy.sparse import csr_array
 from scipy.special import expit
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
 from softmargin import BayesianSVC
+from softmargin.criteria import LeaveOneOut, Problem
 from softmargin.datasets import make_ringnorm
 from softmargin.estimators._binary import rows_of
+from softmargin.estimators._policy import (
+    HANDICAP,
+    SECOND_START,
+    bind_prior,
+    classifier_prior,
+    is_better_link,
+    normalised,
+    second_start,
+    stages,
+)
 from softmargin.estimators._rows import merge_rows
+from softmargin.inference import EP
+from softmargin.kernels import evaluate
 from softmargin.likelihoods import Hinge, Link
+from softmargin.search import Coordinates, Evaluation, FixedNoise, HyperPrior, LogParameter, Subspace
 
 
 def noisy_table(n, seed):
@@ -58,3 +76,90 @@ def test_classes_that_one_problem_calls_the_rest_do_not_contest_an_input():
     assert rows_of(rows, (-1, 0), precomputed=False).contested() == 3 / 6
     assert rows_of(rows, (-1, 1), precomputed=False).contested() == 5 / 6
     assert rows_of(rows, (0, 1), precomputed=False).contested() == 2 / 4
+
+
+def two_inputs_and_a_constant():
+    """Coordinates of two inputs that vary and one that does not, and their spread."""
+    kernel = ConstantKernel(1.0) * RBF([1.0, 2.0, 1.0]) + ConstantKernel(0.5)
+    return Coordinates(kernel, LogParameter(Hinge, "C", 1.0), 3), np.array([1.0, 4.0, 0.0])
+
+
+def test_the_margin_model_keeps_the_relative_length_scales():
+    coordinates, spread = two_inputs_and_a_constant()
+    link, margin = stages("auto", coordinates, spread)
+    assert (link.criterion, link.directions) == ("link_evidence", None)
+    moved = dict(zip(coordinates.names, margin.directions.astype(bool)))
+    # One direction for both scales, none for that of the constant, one for each of the others.
+    assert {name: np.flatnonzero(row).tolist() for name, row in moved.items()} == {
+        "amplitude": [1],
+        "length_scale_0": [0],
+        "length_scale_1": [0],
+        "length_scale_2": [],
+        "offset": [2],
+        "C": [3],
+    }
+
+
+def test_one_length_scale_leaves_nothing_to_keep():
+    coordinates = Coordinates(ConstantKernel(1.0) * RBF(1.0), LogParameter(Hinge, "C", 1.0), 1)
+    assert [(s.criterion, s.directions) for s in stages("auto", coordinates, np.ones(1))] == [
+        ("link_evidence", None),
+        ("loo", None),
+    ]
+    assert [s.criterion for s in stages("span", coordinates, np.ones(1))] == ["span"]
+
+
+def test_the_second_start_moves_the_common_length_scale_to_its_mean_place():
+    coordinates, spread = two_inputs_and_a_constant()
+    origin = coordinates.start
+    space = Subspace(None, origin, stages("auto", coordinates, spread)[1].directions)
+    z = dict(zip(coordinates.names, space.z(second_start(space, coordinates, spread))))
+    for name in ("amplitude", "offset", "C"):
+        assert z[name] == pytest.approx(SECOND_START[name])
+    # Relative to sqrt(2) times the spread, on average over the two inputs; their ratio stays.
+    unit = np.log(np.sqrt(2) * spread[:2])
+    assert np.mean([z["length_scale_0"], z["length_scale_1"]] - unit) == pytest.approx(SECOND_START["length_scale"])
+    assert z["length_scale_1"] - z["length_scale_0"] == pytest.approx(np.log(2))
+    assert z["length_scale_2"] == 0
+
+
+def test_the_margin_model_must_win_by_the_handicap():
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((30, 1))
+    y, weight = np.where(rng.random(30) < expit(2 * X[:, 0]), 1.0, -1.0), rng.integers(1, 3, 30).astype(float)
+    coordinates = Coordinates(ConstantKernel(1.0) * RBF(1.0), LogParameter(Hinge, "C", 1.0), 1)
+    rows = merge_rows(X, y, weight)
+    K = evaluate(coordinates.kernel, rows.X).K
+    posterior = EP().infer(K, rows.y, Link(1.0), rows.weight)
+    loo = LeaveOneOut()(posterior, Problem(K, rows.y, Link(1.0), rows.weight)).value
+    link = Evaluation(coordinates.start, 0.0, None, 0.0, posterior)
+
+    def is_kept(margin_loo):
+        return is_better_link(link, link._replace(criterion=margin_loo), coordinates, rows)
+
+    assert is_kept(loo + 0.99 * HANDICAP)
+    assert not is_kept(loo + 1.01 * HANDICAP)
+    # Without cavities of EP nothing can be compared.
+    other = link._replace(posterior=replace(posterior, method="variational"))
+    assert not is_better_link(other, link._replace(criterion=-1e6), coordinates, rows)
+
+
+def test_a_rare_class_widens_the_prior_of_the_offset():
+    y = np.where(np.arange(20) < 2, 1.0, -1.0)
+    assert classifier_prior(y, None).offset == classifier_prior(-y, None).offset == (0.0, 2.0)
+    assert classifier_prior(y, np.where(y > 0, 9.0, 1.0)) == HyperPrior()
+
+
+def test_the_normalised_noise_has_the_same_coordinates():
+    learnt = normalised(LogParameter(Hinge, "C", 3.0))
+    assert learnt.likelihood(learnt.start) == Link(pytest.approx(3.0))
+    assert normalised(FixedNoise(Hinge(2.0))) == FixedNoise(Link(2.0))
+
+
+def test_the_prior_of_an_amplitude_is_on_the_variance_it_gives():
+    X = np.array([[3.0], [-4.0]])
+    coordinates = Coordinates(ConstantKernel(1.0) * DotProduct(0, "fixed"), FixedNoise(Hinge()), 1)
+    density = bind_prior(HyperPrior(amplitude=(0.0, 1.0)), coordinates, np.ones(1), X)
+    # k0 gives f the mean variance 12.5 k0: the prior is highest where that is 1.
+    assert density(np.array([-np.log(12.5)]))[1] == pytest.approx(0)
+    assert bind_prior(None, coordinates, np.ones(1), X) is None
