@@ -23,6 +23,7 @@ from softmargin.estimators._policy import (
     stages,
 )
 from softmargin.estimators._rows import merge_rows
+from softmargin.estimators._tuning import End, _choose
 from softmargin.inference import EP
 from softmargin.kernels import evaluate
 from softmargin.likelihoods import Hinge, Link
@@ -123,7 +124,9 @@ def test_the_second_start_moves_the_common_length_scale_to_its_mean_place():
     assert z["length_scale_2"] == 0
 
 
-def test_the_margin_model_must_win_by_the_handicap():
+@pytest.fixture
+def contest():
+    """Coordinates, rows, the evaluation of a link model and its leave-one-out."""
     rng = np.random.default_rng(2)
     X = rng.standard_normal((30, 1))
     y, weight = np.where(rng.random(30) < expit(2 * X[:, 0]), 1.0, -1.0), rng.integers(1, 3, 30).astype(float)
@@ -132,7 +135,11 @@ def test_the_margin_model_must_win_by_the_handicap():
     K = evaluate(coordinates.kernel, rows.X).K
     posterior = EP().infer(K, rows.y, Link(1.0), rows.weight)
     loo = LeaveOneOut()(posterior, Problem(K, rows.y, Link(1.0), rows.weight)).value
-    link = Evaluation(coordinates.start, 0.0, None, 0.0, posterior)
+    return coordinates, rows, Evaluation(coordinates.start, 0.0, None, 0.0, posterior), loo
+
+
+def test_the_margin_model_must_win_by_the_handicap(contest):
+    coordinates, rows, link, loo = contest
 
     def is_kept(margin_loo):
         return is_better_link(link, link._replace(criterion=margin_loo), coordinates, rows)
@@ -140,8 +147,26 @@ def test_the_margin_model_must_win_by_the_handicap():
     assert is_kept(loo + 0.99 * HANDICAP)
     assert not is_kept(loo + 1.01 * HANDICAP)
     # Without cavities of EP nothing can be compared.
-    other = link._replace(posterior=replace(posterior, method="variational"))
+    other = link._replace(posterior=replace(link.posterior, method="variational"))
     assert not is_better_link(other, link._replace(criterion=-1e6), coordinates, rows)
+
+
+def test_the_best_link_model_of_all_starts_meets_the_best_margin_model(contest):
+    coordinates, rows, link, loo = contest
+    better, worse = link._replace(value=-10.0), link._replace(value=-20.0)
+
+    def ends(margin_loo):
+        margin = link._replace(criterion=margin_loo)
+        return [End(margin, -5.0, [], link=worse), End(margin, -6.0, [], link=better)]
+
+    kept = _choose(ends(loo), coordinates, rows)
+    assert kept.is_link
+    assert kept.evaluation is better
+    lost = _choose(ends(loo + 2 * HANDICAP), coordinates, rows)
+    assert not lost.is_link
+    assert lost.score == -5.0
+    # Without a link model there is nothing to choose.
+    assert _choose([End(link, 1.0, []), End(link, 2.0, [])], coordinates, rows).score == 2.0
 
 
 def test_a_rare_class_widens_the_prior_of_the_offset():

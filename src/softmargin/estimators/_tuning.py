@@ -69,8 +69,10 @@ class End(NamedTuple):
     score: float
     """The objective, or the negative held-out log loss."""
     path: list[dict[str, Any]]
-    is_link: bool
+    is_link: bool = False
     """Whether the model is the link model."""
+    link: Evaluation | None = None
+    """The link model, where leave-one-out has still to choose."""
 
 
 def fit_latent(
@@ -140,7 +142,16 @@ def _search(
             ends = Parallel(n_jobs=tuning.n_jobs)(delayed(climb)(z, tuning.seed + k) for k, z in enumerate(starts))
     for k, end in enumerate(ends):
         path.extend({"start": k, **row} for row in end.path)
-    return max(ends, key=lambda end: end.score)
+    return _choose(ends, coordinates, rows)
+
+
+def _choose(ends: list[End], coordinates: Coordinates, rows: Rows) -> End:
+    """The best end; leave-one-out compares the best link model of all starts with the best margin model."""
+    best = max(ends, key=lambda end: end.score)
+    link = max((end.link for end in ends if end.link is not None), key=lambda link: link.value, default=None)
+    if link is None or not is_better_link(link, best.evaluation, coordinates, rows):
+        return best
+    return best._replace(evaluation=link, is_link=True)
 
 
 @dataclass(frozen=True)
@@ -156,7 +167,7 @@ class Climb:
     held_out: HeldOut | None
 
     def __call__(self, z: Array, seed: int) -> End:
-        """Climb from z and choose between the models of the two stages, if there are two."""
+        """Climb from z."""
         plan = stages(self.tuning.criterion, self.coordinates, self.spread)
         path: list[dict[str, Any]] = []
         watch = None if self.held_out is None else Watch(self.held_out)
@@ -166,12 +177,11 @@ class Climb:
             ends.append(_without_matrices(best) if watch is None or watch.best is None else watch.best)
             z = ends[-1].z
         link, last = ends[0], ends[-1]
-        score = last.value if watch is None else -watch.log_loss
-        is_link = False
-        if len(plan) > 1 and self.tuning.inference.name == "ep":
-            # Held-out rows have decided if there are any.
-            is_link = link is last or (watch is None and is_better_link(link, last, self.coordinates, self.rows))
-        return End(link if is_link else last, score, path, is_link)
+        has_link = len(plan) > 1 and self.tuning.inference.name == "ep"
+        if watch is not None:
+            # Held-out rows have decided.
+            return End(last, -watch.log_loss, path, has_link and link is last)
+        return End(last, last.value, path, link=link if has_link else None)
 
     def _stage(self, objective: Objective, stage: Stage, z: Array, seed: int) -> SearchResult:
         tuning, box = self.tuning, self.coordinates.bounds
