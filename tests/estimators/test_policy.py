@@ -24,7 +24,7 @@ from softmargin.estimators._policy import (
 )
 from softmargin.estimators._rows import merge_rows
 from softmargin.estimators._tuning import End, _choose
-from softmargin.inference import EP
+from softmargin.inference import EP, MAP
 from softmargin.kernels import evaluate
 from softmargin.likelihoods import Hinge, Link
 from softmargin.search import Coordinates, Evaluation, FixedNoise, HyperPrior, LogParameter, Subspace
@@ -188,3 +188,18 @@ def test_the_prior_of_an_amplitude_is_on_the_variance_it_gives():
     # k0 gives f the mean variance 12.5 k0: the prior is highest where that is 1.
     assert density(np.array([-np.log(12.5)]))[1] == pytest.approx(0)
     assert bind_prior(None, coordinates, np.ones(1), X) is None
+
+
+def test_the_link_model_comes_with_the_svm_and_its_naive_evidence():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((80, 2))
+    y = (rng.random(80) < expit(X[:, 0])).astype(int)
+    model = BayesianSVC().fit(X, y)
+    assert model.likelihood_ == Link(model.C_)
+    K = model.kernel_(X)
+    sign = np.where(y > 0, 1.0, -1.0)
+    # The evidence and the machine are those of the hinge, the score is that of the predictions.
+    assert model.log_evidence_ == pytest.approx(EP().infer(K, sign, Hinge(model.C_)).log_evidence, abs=1e-6)
+    assert model.loo_log_loss_ == pytest.approx(-model.criterion_value("loo") / 80, rel=1e-6)
+    svm = MAP().infer(K, sign, Hinge(model.C_))
+    np.testing.assert_allclose(model.margins_, sign * svm.mean, atol=1e-6)
