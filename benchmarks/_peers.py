@@ -77,7 +77,8 @@ class GPyEP(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def predict_proba(self, X):
-        p = self.model_.predict(self.scaler_.transform(X))[0][:, 0]
+        # Its EP can end in nan: that counts as no opinion.
+        p = np.nan_to_num(self.model_.predict(self.scaler_.transform(X))[0][:, 0], nan=0.5)
         return np.column_stack([1 - p, p])
 
 
