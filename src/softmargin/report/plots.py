@@ -21,6 +21,7 @@ from softmargin.displays import (
     SearchPathDisplay,
 )
 from softmargin.displays._base import BLUE, GREY, ORANGE, label
+from softmargin.likelihoods import Link
 from softmargin.report.experiment import OURS, THEIRS, Experiment, support_count
 from softmargin.report.measures import event_of, reliability
 from softmargin.report.terminal import baseline_name
@@ -150,13 +151,13 @@ def _surface(experiment: Experiment) -> Picture | None:
     n = len(experiment.train)
     if n > SURFACE_ROWS or model.inference_ not in ("ep", "laplace", "variational"):
         return None
-    criteria = ["evidence"] if experiment.regression else ["evidence", "loo"]
+    criteria = ["evidence"] if experiment.regression else ["evidence", _deciding(model)]
     try:
         surfaces = [_computed(model, criterion, 11 if n <= 250 else 9) for criterion in criteria]
     except ValueError:
         # The kernel has no amplitude.
         return None
-    more = "" if experiment.regression else " The default search uses the second panel: it is the better guide to C."
+    more = "" if experiment.regression else " The second panel shows what the learnt point was chosen by."
     return Picture(
         "The landscape around the optimum",
         f"How good each pair of C and amplitude looks with everything else as learnt, brighter is better.{more}",
@@ -165,12 +166,19 @@ def _surface(experiment: Experiment) -> Picture | None:
     )
 
 
+def _deciding(model: Any) -> str:
+    """The criterion that the default policy learnt C by: that of the model it kept (of the first pair)."""
+    likelihood = model.likelihood_[0] if isinstance(model.likelihood_, list) else model.likelihood_
+    return "link_evidence" if isinstance(likelihood, Link) else "loo"
+
+
 def _computed(model: Any, criterion: str, resolution: int) -> EvidenceSurfaceDisplay:
     """The surface's numbers, computed once and drawn for both kinds of paper."""
     surface = EvidenceSurfaceDisplay.from_estimator(
         model, criterion=criterion, resolution=resolution, ax=Figure().subplots()
     )
-    return replace(surface, name="leave-one-out log probability") if criterion == "loo" else surface
+    names = {"loo": "leave-one-out log probability", "link_evidence": "link evidence"}
+    return replace(surface, name=names.get(criterion, surface.name))
 
 
 def _intervals(experiment: Experiment) -> Picture | None:

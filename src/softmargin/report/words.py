@@ -1,7 +1,10 @@
 """What was learnt, in sentences for someone who has never heard of a Gaussian process."""
 
+from typing import Any
+
 import numpy as np
 
+from softmargin.likelihoods import Link
 from softmargin.report.experiment import OURS, THEIRS, Experiment, support_count
 from softmargin.report.terminal import baseline_name, numbers
 from softmargin.tables import relevance_by_column, short
@@ -67,11 +70,18 @@ def _noise(experiment: Experiment) -> str:
             f"The noise was learnt from the data (C = {numbers(C.tolist())}, "
             f"epsilon = {experiment.model.epsilon_:.3g}): it sets how wide the intervals are."
         )
-    level = float(np.median(C))
-    kind = (
-        "noisy: the classes overlap" if level < 1 else "fairly clean" if level < 5 else "clean: few labels contradict"
-    )
-    return f"C = {numbers(C.tolist())} was learnt from the data. It says that the labels are {kind}."
+    return f"C = {numbers(C.tolist())} was learnt from the data.{_overlap(experiment.model)}"
+
+
+def _overlap(model: Any) -> str:
+    """What the choice between the default policy's two models says of the classes."""
+    if model.criterion != "auto" or model.inference_ not in ("ep", "variational"):
+        return ""
+    if not isinstance(model.likelihood_, list):
+        overlap = isinstance(model.likelihood_, Link)
+        return " The classes overlap." if overlap else " The classes are well apart."
+    count = sum(isinstance(likelihood, Link) for likelihood in model.likelihood_)
+    return f" In {count} of {len(model.likelihood_)} binary problems the classes overlap."
 
 
 def _support(experiment: Experiment) -> str:
