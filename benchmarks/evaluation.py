@@ -20,7 +20,7 @@ from softmargin.kernels import evaluate, make_kernel
 from softmargin.likelihoods import Hinge
 
 
-def seconds(function, repeats=3):
+def seconds(function, repeats=5):
     """The best CPU time of a few calls."""
     times = []
     for _ in range(repeats):
