@@ -20,11 +20,11 @@ from softmargin import BayesianSVC
 
 # Trials and sweeps of the random walk, trials and steps of the ascent.
 REDUCED = {
-    "crabs": (25, 60, 5, 80),
-    "pima": (25, 60, 5, 80),
-    "wdbc": (10, 30, 3, 60),
-    "twonorm": (10, 30, 3, 60),
-    "ringnorm": (10, 30, 3, 60),
+    "crabs": (25, 30, 3, 60),
+    "pima": (25, 30, 3, 60),
+    "wdbc": (4, 15, 1, 40),
+    "twonorm": (4, 15, 1, 40),
+    "ringnorm": (4, 15, 1, 40),
 }
 FULL = {name: (25, 200, 25 if name == "crabs" else 10, 80) for name in _gold.SETS}
 
