@@ -188,7 +188,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
         ) from error
     except ModelFileError:
         raise
-    # A damaged archive fails in many ways: BadZipFile, zlib.error, EOFError, NotImplementedError, JSON errors, ...
+    # A damaged archive fails in many ways: in the archive, its compression, its end or the JSON inside.
     except Exception as error:
         raise ModelFileError(damaged) from error
     if number > FORMAT:

@@ -120,7 +120,7 @@ class LocalRows:
 
     def total(self, statistic: Any) -> Any:
         """Add up the statistic over blocks of rows."""
-        keep = self.n_rows * statistic.bytes_per_row <= self.cache_bytes
+        keep = self.n_rows * statistic.prior.bytes_per_row <= self.cache_bytes
         if self._cached_for is not statistic.prior:
             self._cache.clear()
             self._cached_for = statistic.prior

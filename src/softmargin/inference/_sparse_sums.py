@@ -70,6 +70,11 @@ class SparsePrior:
             f"{jitter:.0e}: the kernel is not a covariance function, or its values overflow"
         )
 
+    @property
+    def bytes_per_row(self) -> int:
+        """Memory that one row's features take."""
+        return len(self.Z) * np.dtype(self.dtype).itemsize + 16
+
     def features(self, X: Any, out: Any = None) -> Features:
         """Whiten the cross-covariances of a block of rows, in the memory of `out` (rows, m) if given."""
         k_diag = diag(self.kernel, X)
@@ -152,11 +157,6 @@ class StartStatistic:
     prior: SparsePrior
     likelihood: Any
 
-    @property
-    def bytes_per_row(self) -> int:
-        """Memory that one row's features take."""
-        return len(self.prior.Z) * np.dtype(self.prior.dtype).itemsize + 16
-
     def __call__(
         self, X: Any, y: Array, weight: Array | None, features: Features | None = None, work: Any = None
     ) -> RowSums:
@@ -179,11 +179,6 @@ class RowStatistic:
     """Also the gradient with respect to kernel.theta."""
     gradient_inputs: bool = False
     """Also the gradient with respect to Z."""
-
-    @property
-    def bytes_per_row(self) -> int:
-        """Memory that one row's features take."""
-        return len(self.prior.Z) * np.dtype(self.prior.dtype).itemsize + 16
 
     def __call__(
         self, X: Any, y: Array, weight: Array | None, features: Features | None = None, work: Any = None
