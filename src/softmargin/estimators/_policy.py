@@ -9,7 +9,8 @@ For classification `criterion="auto"` makes two models and keeps one.
    best one where the classes are well apart.
 
 Leave-one-out decides between them, with a handicap for the margin model, which was fitted to it. For regression the
-likelihood is normalised and its evidence learns everything.
+likelihood is normalised and its evidence learns everything. There a second optimum calls everything noise; a climb that
+ends in it is made again from shorter length scales.
 """
 
 from dataclasses import dataclass, replace
@@ -44,6 +45,11 @@ merged row out then leaves rows of the other label at the same input and measure
 variational one, since EP's cavities are improper where one label's site outweighs the prior."""
 SECOND_START = {"length_scale": -0.4, "amplitude": 1.0, "offset": -1.0, "C": 0.5}
 """ln of the second start; the length scale relative to sqrt(d) times the spread."""
+SHORTER = -1.0
+"""ln of the length scale, relative to the same, from which a regression that has found nothing climbs again."""
+DECISIVE = 5.0
+"""Nats by which that second climb must win ("very strong" for Kass & Raftery 1995): short length scales can imitate
+noise, and where there is nothing to find they often win by less and predict worse."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +95,34 @@ def is_better_link(link: Evaluation, margin: Evaluation, coordinates: Coordinate
     return loo > margin.criterion - HANDICAP
 
 
+def has_found_nothing(best: Evaluation, rows: Rows) -> bool:
+    """Whether the evidence of a regression is below the likelihood of a constant with the best noise for it.
+
+    The constant and the noise are fitted, and the noise is the best of Laplace, normal and uniform, the corners of the
+    epsilon-insensitive family: a function that explains anything at all has a larger evidence.
+    """
+    y, w = rows.y, np.ones_like(rows.y) if rows.weight is None else rows.weight
+    if np.ptp(y) == 0:
+        return False
+    n, mean = w.sum(), w @ y / w.sum()
+    median = np.quantile(y, 0.5, weights=w, method="inverted_cdf")
+    laplace = np.log(2 * (w @ np.abs(y - median)) / n) + 1
+    normal = 0.5 * (np.log(2 * np.pi * (w @ (y - mean) ** 2) / n) + 1)
+    return bool(best.criterion < -n * min(laplace, normal, np.log(np.ptp(y))))
+
+
+def shorter_start(coordinates: Coordinates, spread: Array) -> Array | None:
+    """The deterministic start with shorter length scales: a z that sees what turns often; None if there are none."""
+    log_unit, z = _log_units(spread), coordinates.start.copy()
+    scales = [i for i, role in enumerate(coordinates.roles) if role.kind == "length_scale"]
+    for i in scales:
+        z[i] = SHORTER + log_unit[coordinates.roles[i].input or 0]
+    return np.clip(z, *coordinates.bounds.T) if scales else None
+
+
 def second_start(space: Subspace, coordinates: Coordinates, spread: Array) -> Array:
     """The u of `SECOND_START`: for the common length scale as a mean over inputs."""
-    varying = spread > 0
-    log_unit = np.log(np.where(varying, spread, 1.0)) + 0.5 * np.log(max(int(varying.sum()), 1))
+    log_unit = _log_units(spread)
     target = space.origin.copy()
     for i, name in enumerate(coordinates.names):
         kind = name.split("_")[0] if not name.startswith("length_scale") else "length_scale"
@@ -103,6 +133,13 @@ def second_start(space: Subspace, coordinates: Coordinates, spread: Array) -> Ar
             target[i] += log_unit[coordinates.roles[i].input or 0]
     weight = space.directions / np.maximum(np.sum(space.directions**2, axis=0), 1e-300)
     return weight.T @ (target - space.origin)
+
+
+def _log_units(spread: Array) -> Array:
+    """ln of sqrt(d) times the spread of each of the d inputs that vary, shape (n_features,)."""
+    varying = spread > 0
+    log_units: Array = np.log(np.where(varying, spread, 1.0)) + 0.5 * np.log(max(int(varying.sum()), 1))
+    return log_units
 
 
 def normalised(noise: NoiseCoordinates) -> NoiseCoordinates:

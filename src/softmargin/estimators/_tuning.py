@@ -13,14 +13,17 @@ from softmargin._linalg import Array
 from softmargin.criteria import get_criterion
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._policy import (
+    DECISIVE,
     SMALL,
     Stage,
     bind_prior,
+    has_found_nothing,
     is_better_link,
     is_classifier,
     is_contested,
     normalised,
     second_start,
+    shorter_start,
     stages,
 )
 from softmargin.estimators._rows import Rows
@@ -197,7 +200,12 @@ class Climb:
             objective.criterion = _without_gradients(objective.criterion)
         rng = np.random.RandomState(seed)
         if stage.directions is None:
-            return search.maximise(objective, z, box, rng)
+            result = search.maximise(objective, z, box, rng)
+            shorter = self._again(stage, result.best)
+            if shorter is None:
+                return result
+            again = search.maximise(objective, shorter, box, rng)
+            return again if again.best.value > result.best.value + DECISIVE else result
         space = Subspace(objective, z, stage.directions)
         bounds = space.bounds(box)
         result = search.maximise(space, np.zeros(bounds.shape[0]), bounds, rng)
@@ -206,6 +214,12 @@ class Climb:
             other = search.maximise(space, second, bounds, rng)
             result = max(result, other, key=lambda r: r.best.value)
         return result
+
+    def _again(self, stage: Stage, best: Evaluation) -> Array | None:
+        """From where to climb again after a regression that has found nothing; None for all others."""
+        if is_classifier(self.coordinates.noise) or stage.criterion != "evidence":
+            return None
+        return shorter_start(self.coordinates, self.spread) if has_found_nothing(best, self.rows) else None
 
     def _objective(self, criterion: str, path: list[dict[str, Any]], watch: Watch | None) -> Objective:
         rows, coordinates, tuning = self.rows, self.coordinates, self.tuning

@@ -1,7 +1,7 @@
 """Weak log-normal priors on the hyperparameters, in units of the data.
 
 Without them the evidence runs to the noise-free corner (amplitude -> infinity) or to the trivial one (C -> 0) on small
-data sets, and per-input length scales overfit. With them every start finds the same optimum. All are normal in the
+data sets, and per-input length scales overfit. With them nearly every start finds one optimum. All are normal in the
 logarithm: C, the kernel's amplitude, the offset's variance, the common length scale relative to
 sqrt(d) times each input's spread, and the deviations of the length scales from their common value. The deviations'
 strength is learnt: integrating a scale out gives the multivariate t form -(d - 1 + nu)/2 ln(1 + |delta|^2/(nu s^2)).
