@@ -16,6 +16,8 @@ import math
 import numpy as np
 from numba import njit
 
+from softmargin.likelihoods._link_panels import fill_easy
+
 HINGE_LINK, SQUARED_LINK, LOGISTIC = 0, 1, 2
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
@@ -148,6 +150,17 @@ def sigmoid_moments(m, v, C, w, kind):
     d ln Z/dm = w <g> and d2 ln Z/dm2 = w Cov(g, z) / v, averages over the tilted density (Stein's identity):
     unlike the tilted variance less v, both keep their relative accuracy when v is small.
     """
+    if kind != HINGE_LINK:
+        return _moments(m, v, C, w, kind)
+    out = np.empty((4, m.size))
+    hard = fill_easy(m, v, float(C), w, out)
+    if hard.any():
+        out[:, hard] = _moments(m[hard], v[hard], C, w[hard], kind)
+    return out
+
+
+def _moments(m, v, C, w, kind):
+    """`sigmoid_moments` by panels that feel their way, for every regime and kind."""
     out = np.zeros((4, m.size))
     # Between the edges L is concave and smooth.
     edges = np.array([-np.inf, np.inf] if kind == LOGISTIC else [-np.inf, -1.0, 1.0, np.inf])

@@ -110,6 +110,9 @@ class SquaredLink(Link):
 
 
 def _rows(y: Array, m: Array, v: Array, weight: Array | None) -> tuple[Array, ...]:
-    """Broadcast to own contiguous float arrays of one shape, as the compiled loops want them."""
-    w = 1.0 if weight is None else weight
-    return tuple(np.array(a, dtype=float, order="C") for a in np.broadcast_arrays(y, m, v, w))
+    """Broadcast to contiguous float arrays of one shape, as the compiled loops want them."""
+    w = np.ones(np.shape(m)) if weight is None else weight
+    rows = [np.ascontiguousarray(a, dtype=float) for a in (y, m, v, w)]
+    if any(a.shape != rows[1].shape for a in rows):
+        rows = [np.array(a) for a in np.broadcast_arrays(*rows)]
+    return tuple(rows)
