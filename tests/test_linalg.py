@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softmargin._linalg import STRIP, inverse_from_cholesky
+from softmargin._linalg import HALVES_FROM, HALVES_UP_TO, STRIP, gmres, inverse_from_cholesky, inverse_of_triangle
 
 
 @pytest.mark.parametrize("n", [1, STRIP - 1, STRIP, STRIP + 1, 2 * STRIP + 5])
@@ -19,3 +19,33 @@ def test_the_inverse_is_whole_and_symmetric_around_every_strip(n, overwrite):
     np.testing.assert_allclose(inverse @ A, np.eye(n), atol=1e-12)
     np.testing.assert_array_equal(inverse, inverse.T)
     assert overwrite or np.array_equal(L, given)
+
+
+@pytest.mark.parametrize("n", [1, HALVES_FROM - 1, HALVES_FROM, 2 * HALVES_FROM + 1, HALVES_UP_TO + 1])
+def test_a_triangle_is_inverted_by_halves_or_whole(n):
+    rng = np.random.default_rng(n)
+    L = np.tril(rng.standard_normal((n, n)) / n, -1) + np.diag(rng.uniform(0.5, 2, n))
+    nobodys = np.triu(rng.standard_normal((n, n)), 1)
+    inverse = inverse_of_triangle(np.asfortranarray(L + nobodys))
+    np.testing.assert_allclose(np.tril(inverse) @ L, np.eye(n), atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 90])
+def test_gmres_solves_what_a_dense_solver_does(n):
+    rng = np.random.default_rng(n)
+    A, b = np.eye(n) - 0.3 * rng.standard_normal((n, n)) / np.sqrt(n), rng.standard_normal(n)
+    x = gmres(lambda u: A @ u, b, rtol=1e-10)
+    assert np.linalg.norm(A @ x - b) <= 1e-10 * np.linalg.norm(b)
+    np.testing.assert_allclose(x, np.linalg.solve(A, b), rtol=1e-8, atol=1e-9)
+
+
+def test_gmres_ends_early_where_the_answer_lies_in_a_small_space():
+    calls = []
+
+    def apply(u):
+        calls.append(u)
+        return 2 * u
+
+    np.testing.assert_allclose(gmres(apply, np.array([1.0, 3.0, 5.0]), rtol=1e-12), [0.5, 1.5, 2.5])
+    assert len(calls) == 1
+    assert np.array_equal(gmres(apply, np.zeros(3), rtol=1e-12), np.zeros(3))

@@ -1,10 +1,11 @@
 """Dense symmetric linear algebra shared by the inferences: LAPACK's own routines, no explicit inverses of K."""
 
 import logging
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
+from scipy.linalg import blas, lapack, solve_triangular
 
 Array = NDArray[np.float64]
 
@@ -68,6 +69,69 @@ def inverse_from_cholesky(L: Array, *, overwrite: bool = False) -> Array:
     return inverse
 
 
+HALVES_FROM, HALVES_UP_TO = 128, 700
+"""Orders of triangular matrices that are inverted by halves."""
+
+
+def inverse_of_triangle(L: Array) -> Array:
+    """L^-1 of a lower triangular L (what lies above its diagonal is not read, and zero in the result).
+
+    By halves, [[A, 0], [B, C]]^-1 = [[A^-1, 0], [-C^-1 B A^-1, C^-1]]: LAPACK's own routine reaches half the speed of
+    a product at these orders.
+    """
+    n = len(L)
+    if not HALVES_FROM <= n <= HALVES_UP_TO:
+        return lapack.dtrtri(L, lower=1)[0]
+    h, inverse = n // 2, np.zeros((n, n), order="F")
+    inverse[:h, :h], inverse[h:, h:] = (inverse_of_triangle(part) for part in (L[:h, :h], L[h:, h:]))
+    corner = blas.dtrmm(-1.0, inverse[h:, h:], L[h:, :h], lower=1)
+    inverse[h:, :h] = blas.dtrmm(1.0, inverse[:h, :h], corner, side=1, lower=1, overwrite_b=1)
+    return inverse
+
+
 def log_det_from_cholesky(L: Array) -> float:
     """ln det A from the lower Cholesky factor L of A."""
     return 2.0 * float(np.sum(np.log(np.diag(L))))
+
+
+def gmres(apply: Callable[[Array], Array], b: Array, *, rtol: float, max_steps: int = 100) -> Array:
+    """Solve apply(x) = b for a linear `apply`, in the Krylov space of b (without restarts).
+
+    SciPy's `gmres` orthogonalises one vector at a time in Python, which for the few hundred unknowns of an adjoint
+    costs more than the products do; here each step is two matrix products with the basis so far.
+
+    Examples
+    --------
+    >>> A, b = np.array([[2.0, 1.0], [0.0, 4.0]]), np.array([4.0, 4.0])
+    >>> gmres(lambda x: A @ x, b, rtol=1e-12).round(6)
+    array([1.5, 1. ])
+    """
+    steps = min(max_steps, len(b))
+    norm = float(np.linalg.norm(b))
+    if norm == 0:
+        return np.zeros_like(b)
+    basis, R, rotated = np.empty((steps + 1, len(b))), np.zeros((steps, steps)), np.zeros(steps + 1)
+    basis[0], rotated[0] = b / norm, norm
+    cosines, sines = np.zeros(steps), np.zeros(steps)
+    for k in range(steps):
+        Q, new = basis[: k + 1], apply(basis[k])
+        column = np.zeros(k + 2)
+        for _ in range(2):
+            along = Q @ new
+            new = new - along @ Q
+            column[:-1] += along
+        column[-1] = np.linalg.norm(new)
+        # Givens rotations make the Hessenberg matrix of `apply` in this basis triangular.
+        for j in range(k):
+            column[j], column[j + 1] = (
+                cosines[j] * column[j] + sines[j] * column[j + 1],
+                cosines[j] * column[j + 1] - sines[j] * column[j],
+            )
+        length = float(np.hypot(column[k], column[k + 1]))
+        cosines[k], sines[k] = column[k] / length, column[k + 1] / length
+        R[:k, k], R[k, k] = column[:k], length
+        rotated[k], rotated[k + 1] = cosines[k] * rotated[k], -sines[k] * rotated[k]
+        if abs(rotated[k + 1]) <= rtol * norm:
+            break
+        basis[k + 1] = new / column[k + 1]
+    return solve_triangular(R[: k + 1, : k + 1], rotated[: k + 1]) @ basis[: k + 1]

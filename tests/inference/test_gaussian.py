@@ -10,7 +10,15 @@ from softmargin.inference._gaussian import site_cholesky, site_gaussian
 N = 9
 MIXED = np.array([1e-5, 1e-3, 0.1, 1.0, 10.0, 1e3, 1e5, 0.5, 2.0])
 NEGATIVE = np.array([0.5, 2.0, -0.02, 1.0, -0.05, 3.0, 0.7, -0.01, 1.5])
-SITES = {"moderate": np.linspace(0.2, 2, N), "weak and strong": MIXED, "negative": NEGATIVE}
+FEW_WEAK = np.where(np.arange(N) < 3, 1e-9, np.linspace(0.2, 2, N))
+MANY_WEAK = np.where(np.arange(N) < 6, 1e-9, 1.0)
+SITES = {
+    "moderate": np.linspace(0.2, 2, N),
+    "weak and strong": MIXED,
+    "a few very weak": FEW_WEAK,
+    "most very weak": MANY_WEAK,
+    "negative": NEGATIVE,
+}
 
 
 def gram(seed=0):

@@ -64,3 +64,32 @@ def test_labels_are_symmetric(name, data):
     assert_array_equal(mirrored.d_mean, -d_mean)
     assert_array_equal(mirrored.d2_mean, d2_mean)
     assert_array_equal(mirrored.d_params, d_params)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if hasattr(LIKELIHOODS[name], "tilted_slopes")])
+@given(data=st.data())
+@drawn
+def test_slopes_against_differences(name, data):
+    case = data.draw(cases(name))
+    y, m, v, w = case.rows()
+    d3, d4, g_C, h_C = (np.ravel(a)[0] for a in case.likelihood.tilted_slopes(y, m, v, w))
+    s, C = np.sqrt(case.v), case.likelihood.C
+
+    def moments(shift=0.0, factor=1.0):
+        z = LIKELIHOODS[name](C=C * factor).tilted_moments(y, m + shift, v, w)
+        return np.array([z.d_mean[0], z.d2_mean[0]])
+
+    # ln Z is smooth on the scale of s, and of the width 1/(w C) of the slope's exponential where that is smaller.
+    step, part = 1e-2 * min(s, 1 / (case.w * C)), 1e-3
+    by_m = (8 * (moments(step) - moments(-step)) - moments(2 * step) + moments(-2 * step)) / (12 * step)
+    by_C = 8 * (moments(0, 1 + part) - moments(0, 1 - part)) - moments(0, 1 + 2 * part) + moments(0, 1 - 2 * part)
+    # Differences lose digits; what is lost is relative to the moments in units of s.
+    size = np.array([1 / s, 1 / case.v]) * 1e-5
+    assert_allclose([d3, d4], [by_m[1], _second(moments, step)], rtol=1e-4, atol=max(size[1] / step * 1e-2, 1e-12))
+    assert_allclose([g_C, h_C], by_C / (12 * part * C), rtol=1e-4, atol=size.max() / C)
+
+
+def _second(moments, step):
+    """Fourth-order second difference of d2_mean."""
+    near, far = moments(step) + moments(-step), moments(2 * step) + moments(-2 * step)
+    return ((16 * near - far - 30 * moments()) / (12 * step**2))[1]

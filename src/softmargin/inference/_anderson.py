@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from scipy.linalg import lapack
 
 from softmargin._linalg import Array
 
@@ -18,28 +19,32 @@ class Anderson:
     """
 
     memory: int = 8
-    _points: list[Array] = field(default_factory=list)
-    _steps: list[Array] = field(default_factory=list)
+    _last: tuple[Array, Array] | None = field(default=None, repr=False)
+    """The last point and its step."""
+    _differences: Array | None = field(default=None, repr=False)
+    """Past differences of points and of steps, shape (2, memory, n)."""
+    _seen: int = 0
+    """How many differences there have been."""
 
     def clear(self) -> None:
         """Forget the history."""
-        self._points.clear()
-        self._steps.clear()
+        self._last, self._seen = None, 0
 
     def propose(self, point: Array, step: Array, scale: Array) -> Array:
         """Return the next point; `scale` makes the components comparable in the least-squares fit."""
-        self._points.append(point)
-        self._steps.append(step)
-        if len(self._points) > self.memory + 1:
-            del self._points[0], self._steps[0]
-        if len(self._points) < 2:
+        last, self._last = self._last, (point, step)
+        if last is None:
             return point + step
-        points, steps = np.array(self._points), np.array(self._steps)
-        d_points, d_steps = np.diff(points, axis=0), np.diff(steps, axis=0)
+        if self._differences is None:
+            self._differences = np.empty((2, self.memory, len(point)))
+        self._differences[:, self._seen % self.memory] = point - last[0], step - last[1]
+        self._seen += 1
+        d_points, d_steps = self._differences[:, : min(self._seen, self.memory)]
         # min over c of |scale (step - d_steps' c)|^2, with a little ridge against collinear history.
         A = d_steps * scale
         gram = A @ A.T
-        gram[np.diag_indices_from(gram)] *= 1 + 1e-12
-        gram[np.diag_indices_from(gram)] += 1e-300
-        c = np.linalg.lstsq(gram, A @ (scale * step), rcond=1e-14)[0]
-        return point + step - c @ (d_points + d_steps)
+        gram.flat[:: len(gram) + 1] *= 1 + 1e-12
+        _, c, info = lapack.dposv(gram, A @ (scale * step))
+        if info != 0:
+            c = np.linalg.lstsq(gram, A @ (scale * step), rcond=1e-14)[0]
+        return point + step - c @ d_points - c @ d_steps

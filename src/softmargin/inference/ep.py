@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array, NotPositiveDefiniteError
 from softmargin.inference._anderson import Anderson
-from softmargin.inference._gaussian import SiteGaussian, site_gaussian, with_positive_diagonal
+from softmargin.inference._gaussian import SiteGaussian, match_moments, site_gaussian, with_positive_diagonal
 from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import check_likelihood
 from softmargin.inference.variational import Variational
@@ -37,13 +37,8 @@ class State(NamedTuple):
     gaussian: SiteGaussian
     tilted: TiltedMoments
     residual: float
-
-    def target_sites(self) -> Array:
-        """Sites (tau, nu) that would match the tilted moments, shape (2n,)."""
-        g, t = self.gaussian, self.tilted
-        # tau = -h/(1 + v h), nu = (g - m h)/(1 + v h)
-        shrink = 1 + g.cavity_variance * t.d2_mean
-        return np.concatenate([-t.d2_mean / shrink, (t.d_mean - g.cavity_mean * t.d2_mean) / shrink])
+    target: Array
+    """Sites (tau, nu) that would match the tilted moments, shape (2n,)."""
 
     def log_evidence(self) -> float:
         """ln Z_EP."""
@@ -126,14 +121,14 @@ class EP:
                 break
             g = state.gaussian
             sites = np.concatenate([g.tau, g.nu])
-            step = state.target_sites() - sites
+            step = state.target - sites
             if state.residual < ACCELERATE_BELOW and waited < 5:
                 proposal = anderson.propose(sites, step, np.concatenate([g.variance, np.sqrt(g.variance)]))
             else:
                 anderson.clear()
                 proposal = sites + damping * step
             # A log-concave factor has a non-negative site; extrapolation and rounding must not break that.
-            bound = np.minimum(state.target_sites()[:n], 0)
+            bound = np.minimum(state.target[:n], 0)
             proposal[:n] = np.maximum(proposal[:n], np.minimum(bound, g.tau))
             state = evaluate(K, y, likelihood, weight, proposal)
             sweep += 1
@@ -162,10 +157,9 @@ def evaluate(K: Array, y: Array, likelihood: Likelihood, weight: Array | None, s
     if not v.min() > 0:
         return None
     tilted = likelihood.tilted_moments(y, m, v, weight)
-    mean_gap = np.abs(m + v * tilted.d_mean - g.mean) / np.sqrt(g.variance)
-    variance_gap = np.abs((v + v * v * tilted.d2_mean) / g.variance - 1)
-    residual = float(np.maximum(mean_gap, variance_gap).max())
-    return State(g, tilted, residual) if np.isfinite(residual) else None
+    target = np.empty(2 * n)
+    residual = match_moments(m, v, tilted.d_mean, tilted.d2_mean, g.mean, g.variance, target)
+    return State(g, tilted, residual, target) if np.isfinite(residual) else None
 
 
 def gaussian_posterior(K: Array, state: State, sweeps: int) -> Posterior:

@@ -1,6 +1,6 @@
 """Likelihoods p(y | f), one file each. Open one to read its formulas; see `_protocol.py` for the contract."""
 
-from softmargin.likelihoods._protocol import Derivatives, ExpectedLogProb, Likelihood, TiltedMoments
+from softmargin.likelihoods._protocol import Derivatives, ExpectedLogProb, Likelihood, TiltedMoments, TiltedSlopes
 from softmargin.likelihoods.epsilon_insensitive import EpsilonInsensitive
 from softmargin.likelihoods.hinge import Hinge
 from softmargin.likelihoods.link import Link, SquaredLink
@@ -35,6 +35,7 @@ __all__ = [
     "SquaredHinge",
     "SquaredLink",
     "TiltedMoments",
+    "TiltedSlopes",
     "get_likelihood",
     "sample_noise",
 ]

@@ -10,9 +10,9 @@ from softmargin.likelihoods._protocol import Array
 
 LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 LOG_SQRT_HALF_PI = 0.5 * np.log(np.pi / 2)
-_FAR = -8.0
+FAR = -8.0
 """Left of this point x + phi/Phi cancels and the continued fraction takes over."""
-_ONE = 30.0
+ONE = 30.0
 """Right of this point Phi is 1 to the last digit."""
 
 
@@ -23,9 +23,9 @@ def log_phi(x: Array) -> Array:
 
 def log_R(x: Array) -> Array:
     """ln(Phi(x) / phi(x)), without overflow or cancellation."""
-    near = LOG_SQRT_HALF_PI + np.log(erfcx(-np.minimum(x, _ONE) / np.sqrt(2)))
+    near = LOG_SQRT_HALF_PI + np.log(erfcx(-np.minimum(x, ONE) / np.sqrt(2)))
     # Beyond, Phi is one and erfcx would overflow.
-    return np.where(x < _ONE, near, 0.5 * x * x + LOG_SQRT_2PI)
+    return np.where(x < ONE, near, 0.5 * x * x + LOG_SQRT_2PI)
 
 
 def _tail(t: Array) -> Array:
@@ -39,7 +39,7 @@ def _tail(t: Array) -> Array:
 def rho(x: Array, log_r: Array | None = None) -> Array:
     """x + phi(x)/Phi(x); `log_r` is log_R(x) if it is known."""
     result = x + np.exp(-(log_R(x) if log_r is None else log_r))
-    far = x < _FAR
+    far = x < FAR
     if np.any(far):
         t = -x[far]
         result[far] = 1 / (t + _tail(t))
@@ -48,9 +48,9 @@ def rho(x: Array, log_r: Array | None = None) -> Array:
 
 def one_plus_x_rho(x: Array) -> Array:
     """1 + x rho(x) = R''(x)/R(x)."""
-    near = np.maximum(x, _FAR)
+    near = np.maximum(x, FAR)
     result = 1 + near * rho(near)
-    far = x < _FAR
+    far = x < FAR
     if np.any(far):
         t = -x[far]
         c = _tail(t)

@@ -12,6 +12,8 @@ Beyond the protocol a likelihood may offer
   its derivatives with respect to f and to C; the conditional and the joint evidence need them;
 - ``prob(y, f)``: the class probability itself, for normalised classifiers;
 - ``noise_variance``: the variance of y given f, for regression;
+- ``tilted_slopes(y, m, v, weight)``: derivatives of `tilted_moments` (`TiltedSlopes`) in closed form, where
+  leave-one-out would otherwise take differences;
 - ``initial_sites(y, weight)``: precisions and shifts (tau, nu), each of shape (n,), from which EP starts.
 """
 
@@ -45,6 +47,19 @@ class TiltedMoments(NamedTuple):
     """d2 ln Z / dm2, shape (n,)."""
     d_params: Array
     """d ln Z / d parameter, shape (n_params, n), in the order of `param_names`."""
+
+
+class TiltedSlopes(NamedTuple):
+    """Derivatives of `TiltedMoments` with respect to m and to the parameters."""
+
+    d3_mean: Array
+    """d3 ln Z / dm3, shape (n,)."""
+    d4_mean: Array
+    """d4 ln Z / dm4, shape (n,)."""
+    d_mean_d_params: Array
+    """d2 ln Z / dm d parameter, shape (n_params, n)."""
+    d2_mean_d_params: Array
+    """d3 ln Z / dm2 d parameter, shape (n_params, n)."""
 
 
 class ExpectedLogProb(NamedTuple):

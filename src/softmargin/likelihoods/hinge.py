@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, log_ndtr, ndtr
+from scipy.special import expit, ndtr
 
-from softmargin.likelihoods._gauss import log_phi, log_R, rho
-from softmargin.likelihoods._protocol import Array
+from softmargin.likelihoods._gauss import log_phi, rho
+from softmargin.likelihoods._hinge_moments import hinge_moments
+from softmargin.likelihoods._protocol import Array, TiltedSlopes
 from softmargin.likelihoods._slack import ExpectedLoss, SlackLikelihood, TiltedLoss
 from softmargin.likelihoods.link import Link
 
@@ -54,22 +55,14 @@ class Hinge(SlackLikelihood):
 
     def tilted_loss(self, m: Array, v: Array, C: Array) -> TiltedLoss:
         """Integrate exp(-C l(z)) against N(z; m, v)."""
-        s = np.sqrt(v)
-        a = (m - 1) / s
-        b = -a - C * s
-        # Z = A + B: A = Phi(a) is the mass beyond the kink (z > 1), B = exp(C s (a + C s/2)) Phi(b) that on the slope.
-        log_A = log_ndtr(a)
-        log_R_a, log_R_b = log_R(a), log_R(b)
-        # For b < 0 in the form that does not cancel.
-        log_B = np.where(b < 0, log_phi(a) + log_R_b, C * s * (a + C * s / 2) + log_ndtr(b))
-        r = expit(log_R_b - log_R_a)  # B / Z
-        rho_b = rho(b, log_R_b)
-        return TiltedLoss(
-            log_z=np.logaddexp(log_A, log_B),
-            slope=C * r,
-            curvature=-(C / s) * r * (1 - r) * (rho(a, log_R_a) + rho_b),
-            mean_loss=s * r * rho_b,
-        )
+        k = hinge_moments(m, v, C)
+        return TiltedLoss(log_z=k[0], slope=k[1], curvature=k[2], mean_loss=-k[5])
+
+    def tilted_slopes(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedSlopes:
+        """Differentiate `tilted_moments`, in closed form."""
+        w = np.ones_like(m) if weight is None else weight
+        k = hinge_moments(y * m, v, self.C * w)
+        return TiltedSlopes(y * k[3], k[4], (w * y * k[6])[None], (w * k[7])[None])
 
     def expected_loss(self, m: Array, v: Array) -> ExpectedLoss:
         """Average l(z) over z ~ N(m, v)."""
