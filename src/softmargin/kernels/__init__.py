@@ -20,6 +20,7 @@ from softmargin.kernels._evaluate import (
 from softmargin.kernels._named import KERNEL_NAMES, PrecomputedKernel, make_kernel
 from softmargin.kernels._roles import Role, roles
 from softmargin.kernels._single import gram_single
+from softmargin.kernels._theta import theta_setter
 
 __all__ = [
     "KERNEL_NAMES",
@@ -37,4 +38,5 @@ __all__ = [
     "make_kernel",
     "roles",
     "row_blocks",
+    "theta_setter",
 ]

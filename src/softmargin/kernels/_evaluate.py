@@ -138,10 +138,11 @@ def _check_weights(W: Array, shape: tuple[int, int]) -> Array:
     return W
 
 
-def _contract(node: Node, n_theta: int, W: Array, shape: tuple[int, int]) -> Array:
+def _contract(node: Node, W: Array, shape: tuple[int, int]) -> Array:
     W = _check_weights(W, shape)
-    total = np.zeros(n_theta)
-    for s in row_blocks(*shape):
+    first, *others = list(row_blocks(*shape)) or [slice(0, 0)]
+    total = node.contract(first, W[first])
+    for s in others:
         total += node.contract(s, W[s])
     return total
 
@@ -152,13 +153,11 @@ class KernelEvaluation:
 
     K: Array
     """Gram matrix, shape (n, n)."""
-    n_theta: int
-    """Number of free hyperparameters."""
     node: Node = field(repr=False)
 
     def contract(self, W: Array) -> Array:
         """sum_ij W_ij dK_ij/dtheta_a, shape (n_theta,), for W of shape (n, n)."""
-        return _contract(self.node, self.n_theta, W, self.K.shape)
+        return _contract(self.node, W, self.K.shape)
 
 
 def evaluate(kernel: Kernel, X: Inputs) -> KernelEvaluation:
@@ -178,7 +177,7 @@ def evaluate(kernel: Kernel, X: Inputs) -> KernelEvaluation:
     X = as_inputs(X)
     n = X.shape[0]
     node = _tree(kernel, X, None, gradient=True)
-    return KernelEvaluation(_fill(node, (n, n)), kernel.n_dims, node)
+    return KernelEvaluation(_fill(node, (n, n)), node)
 
 
 def gram(kernel: Kernel, X: Inputs, Y: Inputs | None = None) -> Array:
@@ -217,21 +216,21 @@ def contract(kernel: Kernel, X: Inputs, W: Array) -> Array:
     """
     X = as_inputs(X)
     n = X.shape[0]
-    return _contract(_tree(kernel, X, None, gradient=True), kernel.n_dims, W, (n, n))
+    return _contract(_tree(kernel, X, None, gradient=True), W, (n, n))
 
 
 def contract_cross(kernel: Kernel, X: Inputs, Z: Inputs, W: Array) -> Array:
     """Contract a cross-covariance: sum_ij W_ij dk(x_i, z_j)/dtheta_a, for W of shape (n, m)."""
     X, Z = as_inputs(X), as_inputs(Z)
     shape = (X.shape[0], Z.shape[0])
-    return _contract(_tree(kernel, X, Z, gradient=True), kernel.n_dims, W, shape)
+    return _contract(_tree(kernel, X, Z, gradient=True), W, shape)
 
 
 def contract_diag(kernel: Kernel, X: Inputs, w: Array) -> Array:
     """Contract the diagonal: sum_i w_i dk(x_i, x_i)/dtheta_a, for w of shape (n,)."""
     X = as_inputs(X)
     w = np.asarray(w, dtype=np.float64)[:, None]
-    return _contract(_diagonal_tree(kernel, X), kernel.n_dims, w, (X.shape[0], 1))
+    return _contract(_diagonal_tree(kernel, X), w, (X.shape[0], 1))
 
 
 def contract_inputs(kernel: Kernel, X: Inputs, Z: Inputs, W: Array) -> Array:

@@ -132,7 +132,9 @@ class Radial:
         self.profile = profile
         self.length_scale = _length_scale(kernel, X.shape[1])
         self.isotropic = self.length_scale.size == 1
-        self.free = [h.name for h in kernel.hyperparameters if not h.fixed]
+        # `kernel.hyperparameters` would say so too, but it takes longer than a small Gram matrix.
+        bounds = {name: getattr(kernel, f"{name}_bounds", "fixed") for name in ("alpha", "length_scale")}
+        self.free = [name for name, box in bounds.items() if not isinstance(box, str)]
         self.same = Z is None
         self.A, self.B = scale_inputs(X, Z, self.length_scale)
         D2 = squared_distances(self.A, self.B, smooth=profile.smooth)

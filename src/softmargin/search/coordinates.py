@@ -5,6 +5,7 @@ z = (kernel.theta, noise coordinates). The noise coordinates of a classifier are
 evidence while C and epsilon are not: C = sqrt(h(q))/sigma, epsilon = q/C, h(q) = 2 + q^2 (q + 3)/(3 (q + 1)).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -13,7 +14,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
-from softmargin.kernels import Role, roles
+from softmargin.kernels import Role, roles, theta_setter
 from softmargin.likelihoods import EpsilonInsensitive, Likelihood
 
 C_BOUNDS = (1e-2, 1e3)
@@ -167,6 +168,11 @@ class Coordinates:
         return int(self.kernel.n_dims)
 
     @cached_property
+    def kernel_at(self) -> Callable[[Array], Kernel]:
+        """The kernel as a function of its theta."""
+        return theta_setter(self.kernel)
+
+    @cached_property
     def start(self) -> Array:
         """Where the search starts, shape (n_z,)."""
         return np.concatenate([self.kernel.theta, self.noise.start])
@@ -189,7 +195,7 @@ class Coordinates:
 
     def model(self, z: Array) -> Model:
         """Return the kernel and the likelihood at z."""
-        return Model(self.kernel.clone_with_theta(z[: self.n_theta]), self.noise.likelihood(z[self.n_theta :]))
+        return Model(self.kernel_at(z[: self.n_theta]), self.noise.likelihood(z[self.n_theta :]))
 
     def pull(self, z: Array, d_theta: Array, d_params: Array) -> Array:
         """Join the gradients with respect to kernel.theta and the likelihood's parameters into one in z."""
