@@ -39,10 +39,7 @@ def test_a_gross_error_is_as_good_as_its_absence(n):
 
 @pytest.mark.parametrize("n", [100, 200])
 def test_an_outlier_of_a_million_changes_nothing_elsewhere(n):
-    """Less than 0.1 sd at least 2 (a length scale) away, inside the data.
-
-    What is left is the loss of one right row, which among 40 rows moves the hyperparameters by more than that.
-    """
+    """Less than 0.1 sd at least 2 (a length scale) away, inside the data: what the loss of one right row does."""
     X, y = make_sinc(n, random_state=0)
     mean, std = BayesianSVR().fit(X, y).predict(INSIDE, return_std=True)
     for row in (0, 1):
@@ -50,6 +47,26 @@ def test_an_outlier_of_a_million_changes_nothing_elsewhere(n):
         other, other_std = fit_spoilt(X, spoil(y, row)).predict(INSIDE, return_std=True)
         assert np.max(np.abs(other - mean)[far] / std[far]) < 0.1
         assert_allclose(other_std, std, rtol=0.05)
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_among_forty_rows_only_the_hyperparameters_carry_the_loss_of_a_row_far(seed):
+    """Given those of the clean fit, the loss of a row moves nothing by 0.1 sd two length scales away."""
+    X, y = make_sinc(40, random_state=seed)
+    clean = BayesianSVR().fit(X, y)
+    mean, std = clean.predict(INSIDE, return_std=True)
+    for row in range(5):
+        rest = np.arange(40) != row
+        given = BayesianSVR(clean.kernel_, C=clean.C_, epsilon=clean.epsilon_, search=None).fit(X[rest], y[rest])
+        far = np.abs(INSIDE[:, 0] - X[row, 0]) > 2 * clean.kernel_.k1.k2.length_scale
+        assert np.max(np.abs(given.predict(INSIDE) - mean)[far] / std[far]) < 0.1
+
+
+def test_a_search_ends_beyond_the_shoulder():
+    """On this set the evidence has a shoulder 0.34 nats below its top, where a search with tol=1e-3 stops."""
+    X, y = make_sinc(40, random_state=3)
+    tops = [max(row["objective"] for row in BayesianSVR(**kw).fit(X, y).search_path_) for kw in ({}, {"tol": 1e-7})]
+    assert tops[1] - tops[0] < 0.01
 
 
 @pytest.mark.parametrize("kind", ["peak", "exponential"])

@@ -63,7 +63,7 @@ class BayesianSVR(RegressorMixin, TargetPredictions, LatentEstimator):
         Number of inducing points of `inference="sparse"`; None chooses.
     max_iter : int, default=60
         Iterations of each search.
-    tol : float, default=1e-3
+    tol : float, default=1e-4
         The search stops when an iteration gains less (in nats).
     warm_start : bool, default=False
         Start the search from the hyperparameters of the previous fit.
@@ -128,7 +128,7 @@ class BayesianSVR(RegressorMixin, TargetPredictions, LatentEstimator):
         validation_fraction: float | None = None,
         n_inducing: int | None = None,
         max_iter: int = 60,
-        tol: float = 1e-3,
+        tol: float = 1e-4,
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
