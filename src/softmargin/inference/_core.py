@@ -35,8 +35,6 @@ class PositiveCore:
     """V = L^-1, shape (n, n)."""
     diagonal: Array
     """P_ii, shape (n,)."""
-    log_det: float
-    """ln det(I + T K)."""
 
     @classmethod
     def of(cls, K: Array, root: Array) -> Self:
@@ -45,7 +43,12 @@ class PositiveCore:
         if info != 0:
             raise NotPositiveDefiniteError("I + T^1/2 K T^1/2 is not positive definite: the Gram matrix is not PSD")
         V = inverse_of_triangle(L)
-        return cls(L, V, _column_squares(V), log_det_from_cholesky(L))
+        return cls(L, V, _column_squares(V))
+
+    @property
+    def log_det(self) -> float:
+        """ln det(I + T K)."""
+        return log_det_from_cholesky(self.factor)
 
     def times(self, x: Array) -> Array:
         """P x."""

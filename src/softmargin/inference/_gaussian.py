@@ -38,10 +38,13 @@ class SiteGaussian:
     cavity_mean: Array
     cavity_variance: Array
     """Negative where the posterior without this row would be improper, as other rows' negative sites can make it."""
-    log_det: float
-    """ln det(I + T K)."""
     core: PositiveCore | SignedCore
     """P."""
+
+    @property
+    def log_det(self) -> float:
+        """ln det(I + T K)."""
+        return self.core.log_det
 
     @property
     def factor(self) -> Array | None:
@@ -84,7 +87,7 @@ def site_gaussian(K: Array, tau: Array, nu: Array) -> SiteGaussian:
         raise NotPositiveDefiniteError("negative sites make the posterior improper")
     cavity_variance = variance / (core.diagonal * np.sign(tau))
     cavity_mean = mean - cavity_variance * beta
-    return SiteGaussian(tau, nu, root, beta, mean, variance, cavity_mean, cavity_variance, core.log_det, core)
+    return SiteGaussian(tau, nu, root, beta, mean, variance, cavity_mean, cavity_variance, core)
 
 
 def site_cholesky(K: Array, tau: Array) -> Array:
