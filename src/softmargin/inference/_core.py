@@ -1,16 +1,16 @@
 """P = (S + r K r)^-1 of a Gram matrix and sites, r = |tau|^1/2, S = sign(tau), and what is read off it.
 
-If every site is positive P = V'V comes from the inverse V of a Cholesky factor, and an iteration makes do without P
-itself: where a site is not weak Sigma_ii = (1 - P_ii)/tau_i keeps its digits, and where it is
-Sigma_ii = K_ii - |V r k_i|^2 does. A likelihood that is not log-concave can make some sites negative; then P comes from
-a signed factor.
+S + r K r = F J F' with the negative sites last, F a lower triangle and J = diag(I, -I); without negative sites F is the
+Cholesky factor. With V = F^-1 the matrix is P = V'JV, but an iteration makes do without it: where a site is not weak
+Sigma_ii = (1 - S_i P_ii)/tau_i keeps its digits, and where it is Sigma_ii = K_ii - (V r k_i)'J(V r k_i) does.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 from scipy.linalg import blas, lapack, solve_triangular
 
 from softmargin._linalg import (
@@ -21,101 +21,103 @@ from softmargin._linalg import (
     log_det_from_cholesky,
 )
 
+Order = NDArray[np.intp]
+
 WEAK = 1e-6
 """tau_i Sigma_ii below which 1 - P_ii has lost too many digits."""
 
 
 @dataclass
-class PositiveCore:
-    """P = V'V of positive sites."""
+class Core:
+    """P of a Gram matrix and sites."""
 
-    factor: Array
-    """L of L L' = I + r K r, shape (n, n)."""
+    triangle: Array
+    """F, shape (n, n); rows and columns in `order`."""
     inverse: Array
-    """V = L^-1, shape (n, n)."""
+    """V = F^-1, shape (n, n)."""
+    sign: Array
+    """S, shape (n,)."""
+    order: Order | None
+    """Sites with the negative ones last; None if there are none."""
+    n_plus: int
+    """Number of positive sites."""
     diagonal: Array
     """P_ii, shape (n,)."""
 
     @classmethod
-    def of(cls, K: Array, root: Array) -> Self:
-        """Factorise I + r K r."""
-        L, info = lapack.dpotrf(scaled_gram(K, root, np.ones_like(root)), lower=1, clean=0, overwrite_a=1)
-        if info != 0:
-            raise NotPositiveDefiniteError("I + T^1/2 K T^1/2 is not positive definite: the Gram matrix is not PSD")
-        V = inverse_of_triangle(L)
-        return cls(L, V, _column_squares(V))
+    def of(cls, K: Array, root: Array, sign: Array) -> Self:
+        """Factorise S + r K r; raise `NotPositiveDefiniteError` if the posterior is improper."""
+        order = None if sign.min() > 0 else np.argsort(sign < 0, kind="stable")
+        n_plus = len(sign) if order is None else int(np.sum(sign > 0))
+        F = _positive_triangle(K, root) if order is None else _signed_triangle(K, root, sign, order, n_plus)
+        V = inverse_of_triangle(F)
+        diagonal = _in_old_order(_column_squares(V, n_plus), order)
+        return cls(F, V, sign, order, n_plus, diagonal)
+
+    @property
+    def factor(self) -> Array | None:
+        """L of L L' = I + r K r, shape (n, n); None when some site is negative."""
+        return self.triangle if self.order is None else None
 
     @property
     def log_det(self) -> float:
         """ln det(I + T K)."""
-        return log_det_from_cholesky(self.factor)
+        return log_det_from_cholesky(self.triangle)
 
     def times(self, x: Array) -> Array:
         """P x."""
-        return blas.dtrmv(self.inverse, blas.dtrmv(self.inverse, x, lower=1), lower=1, trans=1)
+        half = blas.dtrmv(self.inverse, x if self.order is None else x[self.order], lower=1)
+        half[self.n_plus :] *= -1
+        return _in_old_order(blas.dtrmv(self.inverse, half, lower=1, trans=1), self.order)
 
     def variances(self, K: Array, tau: Array, root: Array) -> Array:
         """Sigma_ii, shape (n,)."""
-        lost = 1 - self.diagonal
-        weak = np.flatnonzero(lost < WEAK)
+        lost = 1 - self.sign * self.diagonal
+        weak = np.flatnonzero(np.abs(lost) < WEAK)
         if 2 * len(weak) > len(tau):
-            return _weighted_row_sums(K, self.lower(), root)
+            return _weighted_row_sums(K, self.lower(), root) * self.sign
         variance = lost / tau
         if len(weak):
-            pulled = blas.dtrmm(1.0, self.inverse, np.asfortranarray((K[weak] * root).T), lower=1, overwrite_b=1)
-            variance[weak] = np.diag(K)[weak] - np.einsum("ij,ij->j", pulled, pulled)
+            columns = (K[weak] * root).T
+            columns = np.asfortranarray(columns if self.order is None else columns[self.order])
+            pulled = blas.dtrmm(1.0, self.inverse, columns, lower=1, overwrite_b=1) ** 2
+            variance[weak] = np.diag(K)[weak] - pulled[: self.n_plus].sum(axis=0) + pulled[self.n_plus :].sum(axis=0)
         return variance
 
     def lower(self) -> Array:
         """P, shape (n, n); only its lower triangle is meaningful."""
         P, _ = lapack.dlauum(self.inverse, lower=1)
-        return P
+        if self.order is None:
+            return P
+        # V'JV = V'V - 2 R'R with R the rows of V that belong to negative sites.
+        P = blas.dsyrk(-2.0, self.inverse[self.n_plus :], beta=1.0, c=P, trans=1, lower=1, overwrite_c=1)
+        return _matrix_in_old_order(P, self.order)
 
 
-@dataclass
-class SignedCore:
-    """P of sites some of which are negative."""
-
-    P: Array
-    """Shape (n, n); only its lower triangle is meaningful."""
-    sign: Array
-    log_det: float
-    """ln det(I + T K)."""
-    factor: ClassVar[None] = None
-
-    @classmethod
-    def of(cls, K: Array, root: Array, sign: Array) -> Self:
-        """Factorise S + r K r."""
-        P, log_det = _core_with_signs(K, root, sign)
-        return cls(P, sign, log_det)
-
-    @property
-    def diagonal(self) -> Array:
-        """P_ii, shape (n,)."""
-        return np.diag(self.P)
-
-    def times(self, x: Array) -> Array:
-        """P x."""
-        return blas.dsymv(1.0, self.P, x, lower=1)
-
-    def variances(self, K: Array, tau: Array, root: Array) -> Array:
-        """Sigma_ii, shape (n,)."""
-        return _weighted_row_sums(K, self.P, root) * self.sign
-
-    def lower(self) -> Array:
-        """P, of which only the lower triangle is meaningful."""
-        return self.P
+def _in_old_order(x: Array, order: Order | None) -> Array:
+    """Undo x[order]."""
+    if order is None:
+        return x
+    old = np.empty_like(x)
+    old[order] = x
+    return old
 
 
-def _core_with_signs(K: Array, root: Array, sign: Array) -> tuple[Array, float]:
-    """P and ln det when some sites are negative, by S + r K r = F J F' with the negative sites last, J = diag(I, -I).
+def _positive_triangle(K: Array, root: Array) -> Array:
+    """The Cholesky factor of I + r K r."""
+    L, info = lapack.dpotrf(scaled_gram(K, root, np.ones_like(root)), lower=1, clean=0, overwrite_a=1)
+    if info != 0:
+        raise NotPositiveDefiniteError("I + T^1/2 K T^1/2 is not positive definite: the Gram matrix is not PSD")
+    return L
+
+
+def _signed_triangle(K: Array, root: Array, sign: Array, order: Order, n_plus: int) -> Array:
+    """F of S + r K r = F J F' when some sites are negative.
 
     The posterior is proper if and only if S + r K r has as many negative eigenvalues as there are negative sites
     (Sylvester's law on K^-1 + T), which is when the Schur complement of the positive block is negative definite.
     Positive diagonals of P and Sigma would not be enough.
     """
-    order = np.argsort(sign < 0, kind="stable")
-    n_plus = int(np.sum(sign > 0))
     F = _ordered_gram(K, root, sign, order)
     L = cholesky(F[:n_plus, :n_plus])
     V = solve_triangular(L, F[n_plus:, :n_plus].T, lower=True, check_finite=False)
@@ -125,13 +127,7 @@ def _core_with_signs(K: Array, root: Array, sign: Array) -> tuple[Array, float]:
     except NotPositiveDefiniteError:
         raise NotPositiveDefiniteError("negative sites make the posterior improper") from None
     F[:n_plus, :n_plus], F[n_plus:, :n_plus] = L, V.T
-    log_det = 2 * float(np.sum(np.log(np.diag(F))))
-    # P = F^-T J F^-1 = F^-T F^-1 - 2 R'R with R the rows of F^-1 that belong to negative sites.
-    F, _ = lapack.dtrtri(F, lower=1, overwrite_c=1)
-    negative = F[n_plus:].copy()
-    P, _ = lapack.dlauum(F, lower=1, overwrite_c=1)
-    P = blas.dsyrk(-2.0, negative, beta=1.0, c=P, trans=1, lower=1, overwrite_c=1)
-    return _in_old_order(P, order), log_det
+    return F
 
 
 @njit(cache=True)
@@ -146,16 +142,18 @@ def scaled_gram(K, root, diagonal):
     return A
 
 
-@njit(cache=True)
-def _column_squares(V):
-    """sum_i V_ij^2 of a lower triangular matrix in Fortran order."""
+@njit(cache=True, fastmath={"reassoc", "contract"})
+def _column_squares(V, n_plus):
+    """sum_i J_i V_ij^2 of a lower triangular matrix in Fortran order, J_i = -1 from n_plus on."""
     n = len(V)
     total = np.empty(n)
     for j in range(n):
-        x = 0.0
-        for i in range(j, n):
-            x += V[i, j] * V[i, j]
-        total[j] = x
+        plus, minus = 0.0, 0.0
+        for i in range(j, n_plus):
+            plus += V[i, j] * V[i, j]
+        for i in range(max(j, n_plus), n):
+            minus += V[i, j] * V[i, j]
+        total[j] = plus - minus
     return total
 
 
@@ -173,7 +171,7 @@ def _ordered_gram(K, root, diagonal, order):
 
 
 @njit(cache=True)
-def _in_old_order(P, order):
+def _matrix_in_old_order(P, order):
     """Lower triangle of a symmetric matrix whose rows were reordered, in Fortran order."""
     n = order.size
     core = np.zeros((n, n)).T

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky
-from softmargin.inference._core import PositiveCore, SignedCore, scaled_gram
+from softmargin.inference._core import Core, scaled_gram
 
 WEAKEST_SITE = 1e-10
 """Smallest |tau_i| K_ii kept: weaker sites are raised to it, which changes the posterior by as little."""
@@ -38,7 +38,7 @@ class SiteGaussian:
     cavity_mean: Array
     cavity_variance: Array
     """Negative where the posterior without this row would be improper, as other rows' negative sites can make it."""
-    core: PositiveCore | SignedCore
+    core: Core
     """P."""
 
     @property
@@ -79,13 +79,14 @@ def site_gaussian(K: Array, tau: Array, nu: Array) -> SiteGaussian:
     weakest = WEAKEST_SITE / np.maximum(np.diag(K), np.finfo(float).tiny)
     tau = np.where(np.abs(tau) < weakest, weakest, tau)
     root = np.sqrt(np.abs(tau))
-    core = PositiveCore.of(K, root) if tau.min() > 0 else SignedCore.of(K, root, np.sign(tau))
-    beta = root * core.times(np.sign(tau) * nu / root)
+    sign = np.sign(tau)
+    core = Core.of(K, root, sign)
+    beta = root * core.times(sign * nu / root)
     mean = K @ beta
     variance = core.variances(K, tau, root)
     if not variance.min() > 0:
         raise NotPositiveDefiniteError("negative sites make the posterior improper")
-    cavity_variance = variance / (core.diagonal * np.sign(tau))
+    cavity_variance = variance / (core.diagonal * sign)
     cavity_mean = mean - cavity_variance * beta
     return SiteGaussian(tau, nu, root, beta, mean, variance, cavity_mean, cavity_variance, core)
 
