@@ -23,7 +23,7 @@ class SearchResult(NamedTuple):
 
 @dataclass(frozen=True)
 class LBFGS:
-    """L-BFGS-B on the logarithms of the hyperparameters.
+    """L-BFGS-B on the logarithms of the hyperparameters, in the objective's `units` if it has some.
 
     Parameters
     ----------
@@ -55,34 +55,36 @@ class LBFGS:
         best = (start, first)
         if len(start) == 0:
             return SearchResult(start, first, 0, True)
+        # Equal steps should change the objective about equally: it takes L-BFGS many iterations to learn that otherwise.
+        units = getattr(objective, "units", np.ones_like(start))
         # The first L-BFGS-B step is the whole gradient: unscaled, it can jump into a corner of the box.
-        scale = max(1.0, float(np.linalg.norm(_gradient(first))))
+        scale = max(1.0, float(np.linalg.norm(units * _gradient(first))))
 
-        def loss(point: Array) -> tuple[float, Array]:
+        def loss(u: Array) -> tuple[float, Array]:
             nonlocal best
-            stopped = None
+            stopped, point = None, np.clip(start + units * u, bounds[:, 0], bounds[:, 1])
             try:
                 evaluation = objective(point)
             except StopSearch as stop:
                 stopped, evaluation = stop, stop.evaluation
             if evaluation.value > best[1].value and evaluation.gradient is not None:
-                best = (np.array(point), evaluation)
+                best = (point, evaluation)
             if stopped is not None:
                 raise stopped
             if evaluation.gradient is None:
                 # No gradient here (the inference fell back): send the line search back.
                 return -(best[1].value - 1e3) / scale, np.zeros_like(point)
-            return -evaluation.value / scale, -evaluation.gradient / scale
+            return -evaluation.value / scale, -units * evaluation.gradient / scale
 
         # SciPy divides a gain by max(|loss|, 1), and the loss is the value over `scale`.
         size = max(abs(first.value), scale)
         try:
             result = minimize(
                 loss,
-                start,
+                np.zeros_like(start),
                 jac=True,
                 method="L-BFGS-B",
-                bounds=bounds,
+                bounds=(bounds - start[:, None]) / units[:, None],
                 options={"maxiter": self.max_iter, "ftol": self.tol / size, "gtol": self.tol / scale, "maxls": 12},
             )
         except StopSearch:

@@ -93,6 +93,11 @@ class Objective:
         self._record(evaluation)
         return evaluation
 
+    @property
+    def units(self) -> Array:
+        """The unit in which to measure steps along each entry of z, shape (n_z,)."""
+        return self.coordinates.units
+
     def memory(self) -> Any:
         """What later evaluations depend on (a checkpoint keeps it)."""
         return self._last, list(self.path)
@@ -136,6 +141,13 @@ class Subspace:
         full = self.objective(self.z(u))
         gradient = None if full.gradient is None else self.directions.T @ full.gradient
         return full._replace(gradient=gradient)
+
+    @property
+    def units(self) -> Array:
+        """The smallest unit of the entries of z that each direction moves by one, shape (n_u,)."""
+        with np.errstate(divide="ignore"):
+            units: Array = np.min(self.objective.units[:, None] / np.abs(self.directions), axis=0)
+        return units
 
     def memory(self) -> Any:
         """See `Objective.memory`."""
