@@ -14,8 +14,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks._report import table, write
 from softmargin.criteria import Evidence, LeaveOneOut, LinkEvidence, Problem
 from softmargin.datasets import make_twonorm
-from softmargin.estimators._tuning import search_tolerance
-from softmargin.inference import EP
+from softmargin.estimators._tuning import search_ep
 from softmargin.kernels import evaluate, make_kernel
 from softmargin.likelihoods import Hinge
 
@@ -34,8 +33,7 @@ def one(criterion, kernel, X, y, start=None):
     """One evaluation with its gradient, as a search does it; returns the posterior."""
     evaluation = evaluate(kernel, X)
     likelihood = criterion.likelihood(Hinge(2.0))
-    inference = EP(tol=search_tolerance(criterion.name))
-    posterior = inference.infer(evaluation.K, y, likelihood, start=start)
+    posterior = search_ep(criterion.name).infer(evaluation.K, y, likelihood, start=start)
     value = criterion(posterior, Problem(evaluation.K, y, likelihood))
     evaluation.contract(value.d_gram)
     return posterior

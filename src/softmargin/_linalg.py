@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +51,21 @@ def jittered_cholesky(A: Array) -> tuple[Array, float]:
         f"the Gram matrix of order {len(A)} is not positive semi-definite: "
         f"its smallest eigenvalue is {np.linalg.eigvalsh(A)[0]:.3g}"
     )
+
+
+KEPT_BYTES = 30 * 2**20
+"""Arrays up to this size are kept by the process when they are freed; glibc learns from nothing above 32 MiB."""
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let the C library keep freed arrays for the next ones, once in a process.
+
+    glibc gives arrays above 128 KiB back to the system at once and gets them again, zeroed, page by page: for a few
+    hundred rows that doubles the cost of everything but the factorisations. A freed block raises its limits to the
+    block's size. Where the C library is another one, this does nothing.
+    """
+    np.empty(KEPT_BYTES, dtype=np.uint8)
 
 
 STRIP = 128

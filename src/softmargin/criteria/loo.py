@@ -106,10 +106,11 @@ def _solve_adjoint(P: Array, posterior: Posterior, problem: Problem, d_cavity: A
     Sigma2 = Sigma**2
     jacobian = _site_jacobian(posterior, problem)
     keep = 1 - tau * posterior.variance
+    keep2 = keep**2
 
     def to_marginals(w: Array) -> tuple[Array, Array]:
         """Weights on dSigma_ii and on dmu_i: v = Sigma/k, m = (mu - Sigma nu)/k, k = 1 - tau Sigma."""
-        return (w[n:] - w[:n] * beta) / keep**2, w[:n] / keep
+        return (w[n:] - w[:n] * beta) / keep2, w[:n] / keep
 
     def to_sites(w: Array) -> tuple[Array, Array]:
         """c_s' w: dSigma_ii = -sum_j Sigma_ij^2 dtau_j, dmu_i = sum_j Sigma_ij (dnu_j - mu_j dtau_j)."""
@@ -130,7 +131,7 @@ def _solve_adjoint(P: Array, posterior: Posterior, problem: Problem, d_cavity: A
 
 def _solve(residual: Callable[[Array], Array], d_cavity: Array, scale: Array) -> Array:
     """Solve residual(w) = d_cavity by GMRES, in units that make means and variances comparable."""
-    return gmres(lambda u: residual(u / scale) * scale, d_cavity * scale, rtol=1e-9) / scale
+    return gmres(lambda u: residual(u / scale) * scale, d_cavity * scale, rtol=1e-8) / scale
 
 
 def _site_jacobian(posterior: Posterior, problem: Problem) -> _SiteJacobian:

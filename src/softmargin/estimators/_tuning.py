@@ -9,7 +9,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.gaussian_process.kernels import Kernel
 from threadpoolctl import threadpool_limits
 
-from softmargin._linalg import Array
+from softmargin._linalg import Array, keep_freed_memory
 from softmargin.criteria import get_criterion
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._policy import (
@@ -82,6 +82,7 @@ def fit_latent(
     rows: Rows, kernel: Kernel, noise: NoiseCoordinates, spread: Array, tuning: Tuning, start: Array | None = None
 ) -> LatentModel:
     """Learn the hyperparameters of one latent function and infer its posterior."""
+    keep_freed_memory()
     # Small matrices gain nothing from several BLAS threads, and on a busy machine the threads wait for each other.
     with threadpool_limits(1 if len(rows.y) <= ONE_THREAD_UP_TO else None):
         return _fit_latent(rows, kernel, noise, spread, tuning, start)
@@ -106,13 +107,14 @@ def _fit_latent(
     # The search runs with fewer digits, without held-out rows, or on another likelihood: this is the last word.
     first = end.evaluation.posterior if end and end.evaluation.posterior.beta.shape == rows.y.shape else None
     likelihood = model.likelihood.normalised() if end and end.is_link else model.likelihood
-    posterior = tuning.inference.infer(K, rows.y, likelihood, rows.weight, first)
+    inference = tuning.inference if tuning.inference.name != "ep" else _without_gradients(tuning.inference)
+    posterior = inference.infer(K, rows.y, likelihood, rows.weight, first)
     loss, naive, svm = svm_noise.likelihood(z[coordinates.n_theta :]), posterior.log_evidence, posterior
     if likelihood != loss:
-        naive = asked.inference.infer(K, rows.y, loss, rows.weight).log_evidence
+        naive = _without_gradients(asked.inference).infer(K, rows.y, loss, rows.weight).log_evidence
     if posterior.method != "map":
         svm = MAP(gradients=False).infer(K, rows.y, loss, rows.weight)
-    # The gradient has done its work: n^2 numbers less to keep.
+    # Inferences that cannot leave their gradient out: n^2 numbers less to keep.
     posterior, svm = replace(posterior, d_gram=None), replace(svm, d_gram=None)
     return LatentModel(rows, model.kernel, loss, posterior, svm, path, value, z, likelihood, naive)
 
@@ -225,7 +227,7 @@ class Climb:
         rows, coordinates, tuning = self.rows, self.coordinates, self.tuning
         chosen = get_criterion(criterion)()
         name = chosen.inference or tuning.inference.name
-        inference = tuning.inference if name != "ep" else EP(tol=search_tolerance(criterion))
+        inference = tuning.inference if name != "ep" else search_ep(criterion)
         if name not in ("ep", tuning.inference.name):
             inference = get_inference(name)()
 
@@ -258,12 +260,13 @@ def _without_gradients(part: Any) -> Any:
     return replace(part, gradients=False) if hasattr(part, "gradients") else part
 
 
-def search_tolerance(criterion: str) -> float:
-    """EP's tolerance during a search, which needs fewer digits than the final posterior.
+def search_ep(criterion: str) -> EP:
+    """EP during a search, which needs fewer digits than the final posterior.
 
-    ln Z is stationary in the sites, so its error is the square of this; the adjoint of leave-one-out needs more.
+    ln Z is stationary in the sites, so its error is the square of the tolerance. Leave-one-out is not and needs more
+    digits, but has its own gradient.
     """
-    return 1e-6 if criterion == "loo" else 5e-5
+    return EP(tol=1e-6, gradients=False) if criterion == "loo" else EP(tol=5e-5)
 
 
 def _random_start(coordinates: Coordinates, start: Array, rng: np.random.RandomState) -> Array:

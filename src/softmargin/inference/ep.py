@@ -61,10 +61,13 @@ class EP:
     max_sweeps : int
         Sweeps of one attempt. Attempts: from `start`, from the likelihood's cold start, and twice with more damping
         from the variational posterior, which is the answer, with a warning, if all of them fail.
+    gradients : bool
+        Whether to fill `d_gram`, the gradient of the evidence, which other criteria have no use for.
     """
 
     tol: float = 1e-6
     max_sweeps: int = 60
+    gradients: bool = True
 
     name: ClassVar[str] = "ep"
     requires: ClassVar[tuple[str, ...]] = ("tilted_moments",)
@@ -85,7 +88,7 @@ class EP:
             state, used = self._iterate(K, y, likelihood, weight, sites, damping)
             sweeps += used
             if state is not None and state.residual <= self.tol:
-                return gaussian_posterior(K, state, sweeps)
+                return gaussian_posterior(state, sweeps, gradients=self.gradients)
         warnings.warn(
             f"EP did not converge in {sweeps} sweeps; the variational posterior is used instead. "
             "The hyperparameters are extreme: narrow their bounds, or choose inference='variational'.",
@@ -162,7 +165,7 @@ def evaluate(K: Array, y: Array, likelihood: Likelihood, weight: Array | None, s
     return State(g, tilted, residual, target) if np.isfinite(residual) else None
 
 
-def gaussian_posterior(K: Array, state: State, sweeps: int) -> Posterior:
+def gaussian_posterior(state: State, sweeps: int, *, gradients: bool = True) -> Posterior:
     g = state.gaussian
     return Posterior(
         beta=g.beta,
@@ -176,7 +179,7 @@ def gaussian_posterior(K: Array, state: State, sweeps: int) -> Posterior:
         pull=None if g.factor is not None else g.pull(),
         cavity_mean=g.cavity_mean,
         cavity_variance=g.cavity_variance,
-        d_gram=g.d_gram(),
+        d_gram=g.d_gram() if gradients else None,
         d_params=state.tilted.d_params.sum(axis=1),
         n_iter=sweeps,
     )

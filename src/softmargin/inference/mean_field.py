@@ -88,7 +88,7 @@ class MeanField:
             if state is None:
                 break
             if state.residual <= self.tol:
-                posterior = gaussian_posterior(K, state, outer * self.n_inner)
+                posterior = gaussian_posterior(state, outer * self.n_inner)
                 return replace(posterior, method=self.name)
             waited = 0 if state.residual < 0.99 * best else waited + 1
             best = min(best, state.residual)
