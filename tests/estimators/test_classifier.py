@@ -237,7 +237,8 @@ def test_prediction_errors(binary):
 
 
 def test_an_inference_that_does_not_converge_is_not_silent(monkeypatch):
-    monkeypatch.setattr(EP.__init__, "__defaults__", (1e-30, 2))
+    _, _, *others = EP.__init__.__defaults__
+    monkeypatch.setattr(EP.__init__, "__defaults__", (1e-30, 2, *others))
     with pytest.warns(ConvergenceWarning, match="EP did not converge"):
         model = BayesianSVC(search=None).fit(*two_classes())
     assert model.inference_ == "variational"

@@ -88,3 +88,19 @@ def test_unknown_names_list_the_known_ones():
     assert get_search("lbfgs") is LBFGS
     with pytest.raises(ValueError, match=r"unknown search 'newton'.*'lbfgs'"):
         get_search("newton")
+
+
+def test_units_make_a_badly_scaled_hill_easy():
+    plain, scaled = Quadratic(), Quadratic()
+    scaled.units = Quadratic.curvature**-0.5
+    for hill in (plain, scaled):
+        assert_allclose(LBFGS(tol=1e-9).maximise(hill, np.zeros(4), WIDE).best.z, TOP, atol=1e-3)
+    assert len(scaled.asked) < len(plain.asked) / 2
+
+
+def test_units_do_not_lead_beyond_the_bounds():
+    hill, bounds = Quadratic(), np.array([[-0.1, 0.7], [-0.3, 0.1], [-0.7, 0.7], [0.0, 0.3]])
+    hill.units = np.full(4, 0.3)
+    best = LBFGS().maximise(hill, np.full(4, 0.1), bounds).best
+    assert_allclose(best.z, np.clip(TOP, *bounds.T), atol=1e-3)
+    assert all(np.all((z >= bounds[:, 0]) & (z <= bounds[:, 1])) for z in hill.asked)

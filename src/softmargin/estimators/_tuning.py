@@ -266,7 +266,7 @@ def search_ep(criterion: str) -> EP:
     ln Z is stationary in the sites, so its error is the square of the tolerance. Leave-one-out is not and needs more
     digits, but has its own gradient.
     """
-    return EP(tol=1e-6, gradients=False) if criterion == "loo" else EP(tol=5e-5)
+    return EP(tol=1e-6, gradients=False) if criterion == "loo" else EP(tol=1e-4)
 
 
 def _random_start(coordinates: Coordinates, start: Array, rng: np.random.RandomState) -> Array:

@@ -20,7 +20,7 @@ from softmargin.likelihoods import EpsilonInsensitive, Likelihood
 C_BOUNDS = (1e-2, 1e3)
 SIGMA_BOUNDS = (1e-4, 1e2)
 SHAPE_BOUNDS = (1e-2, 30.0)
-UNITS = {"length_scale": 0.3, "amplitude": 1.5, "C": 0.3}
+UNITS = {"length_scale": 0.3, "amplitude": 1.5, "C": 0.3, "sigma": 0.2}
 """How far a logarithm typically moves before the objective falls by a nat (1 if it is not here)."""
 
 
