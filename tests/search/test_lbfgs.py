@@ -101,6 +101,6 @@ def test_units_make_a_badly_scaled_hill_easy():
 def test_units_do_not_lead_beyond_the_bounds():
     hill, bounds = Quadratic(), np.array([[-0.1, 0.7], [-0.3, 0.1], [-0.7, 0.7], [0.0, 0.3]])
     hill.units = np.full(4, 0.3)
-    best = LBFGS().maximise(hill, np.full(4, 0.1), bounds).best
+    best = LBFGS(tol=1e-9).maximise(hill, np.full(4, 0.1), bounds).best
     assert_allclose(best.z, np.clip(TOP, *bounds.T), atol=1e-3)
     assert all(np.all((z >= bounds[:, 0]) & (z <= bounds[:, 1])) for z in hill.asked)

@@ -55,7 +55,7 @@ class LBFGS:
         best = (start, first)
         if len(start) == 0:
             return SearchResult(start, first, 0, True)
-        # Equal steps should change the objective about equally: it takes L-BFGS many iterations to learn that otherwise.
+        # Equal steps should change the objective about equally; it takes L-BFGS many iterations to learn that.
         units = getattr(objective, "units", np.ones_like(start))
         # The first L-BFGS-B step is the whole gradient: unscaled, it can jump into a corner of the box.
         scale = max(1.0, float(np.linalg.norm(units * _gradient(first))))
