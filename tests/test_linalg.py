@@ -1,5 +1,9 @@
 """Linear algebra that others rest on."""
 
+import platform
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -49,3 +53,31 @@ def test_gmres_ends_early_where_the_answer_lies_in_a_small_space():
     np.testing.assert_allclose(gmres(apply, np.array([1.0, 3.0, 5.0]), rtol=1e-12), [0.5, 1.5, 2.5])
     assert len(calls) == 1
     assert np.array_equal(gmres(apply, np.zeros(3), rtol=1e-12), np.zeros(3))
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have limits of their own")
+def test_freed_arrays_are_kept_for_the_next_ones():
+    program = """
+import resource
+import platform
+import subprocess
+import sys
+
+import numpy as np
+from softmargin._linalg import keep_freed_memory
+
+def faults():
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(50):
+        a, b, c = (np.ones(100_000) for _ in range(3))
+        del a, b, c
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+without = faults()
+keep_freed_memory()
+faults()
+print(without, faults())
+"""
+    printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    without, kept = map(int, printed.split())
+    assert kept < without / 10
