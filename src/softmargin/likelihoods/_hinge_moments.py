@@ -13,10 +13,9 @@ import math
 import numpy as np
 from numba import njit
 
-from softmargin.likelihoods._gauss import FAR, LOG_SQRT_2PI, ONE
+from softmargin.likelihoods._gauss import LOG_SQRT_2PI
 from softmargin.likelihoods._protocol import Array
-
-_ROOT_HALF = math.sqrt(0.5)
+from softmargin.likelihoods._ratios import ratios
 
 
 def hinge_moments(m: Array, v: Array, C: Array) -> Array:
@@ -28,34 +27,13 @@ def hinge_moments(m: Array, v: Array, C: Array) -> Array:
 
 
 @njit(cache=True, error_model="numpy")
-def _ratios(x):
-    """ln(Phi/phi), ln Phi, rho, rho' and rho'' at x."""
-    if x < FAR:
-        # Laplace's continued fraction: Phi/phi = 1/(t + 1/(t + c)), c = 2/(t + 3/(t + ...)), and rho = 1/(t + c).
-        t, c = -x, 0.0
-        for k in range(40, 1, -1):
-            c = k / (t + c)
-        r = 1 / (t + c)
-        slope = (c * (t + c) - 1) * r * r
-        log_R = -math.log(t + r)
-        return log_R, log_R - 0.5 * x * x - LOG_SQRT_2PI, r, slope, (t + r) * (r * r - slope)
-    upper = 0.5 * math.erfc(x * _ROOT_HALF)
-    log_Phi = math.log1p(-upper) if x > 0 else math.log(0.5 * math.erfc(-x * _ROOT_HALF))
-    log_R = log_Phi + 0.5 * x * x + LOG_SQRT_2PI
-    hazard = math.exp(-log_R) if x < ONE else 0.0
-    r = x + hazard
-    slope = 1 - hazard * r
-    return log_R, log_Phi, r, slope, hazard * (r * r - slope)
-
-
-@njit(cache=True, error_model="numpy")
 def _fill(m, v, C, out):
     for i in range(m.size):
         s, c = math.sqrt(v[i]), C[i]
         a = (m[i] - 1) / s
         b = -a - c * s
-        log_R_a, log_A, rho_a, slope_a, bend_a = _ratios(a)
-        log_R_b, log_Phi_b, rho_b, slope_b, bend_b = _ratios(b)
+        log_R_a, log_A, rho_a, slope_a, bend_a = ratios(a)
+        log_R_b, log_Phi_b, rho_b, slope_b, bend_b = ratios(b)
         # For b < 0 in the form that does not cancel.
         log_B = -0.5 * a * a - LOG_SQRT_2PI + log_R_b if b < 0 else c * s * (a + 0.5 * c * s) + log_Phi_b
         high, low = max(log_A, log_B), min(log_A, log_B)
