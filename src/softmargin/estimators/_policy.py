@@ -9,8 +9,10 @@ For classification `criterion="auto"` makes two models and keeps one.
    best one where the classes are well apart.
 
 Leave-one-out decides between them, with a handicap for the margin model, which was fitted to it. For regression the
-likelihood is normalised and its evidence learns everything. There a second optimum calls everything noise; a climb that
-ends in it is made again from shorter length scales.
+likelihood is normalised and its evidence learns everything. There a second optimum calls everything noise, and in small
+samples others make much of chance. A climb that does not end clearly above a constant with noise is doubted: it is made
+again from shorter length scales and from where nearly everything is noise, and the latter end is kept unless another is
+clearly better.
 """
 
 from dataclasses import dataclass, replace
@@ -45,11 +47,14 @@ merged row out then leaves rows of the other label at the same input and measure
 variational one, since EP's cavities are improper where one label's site outweighs the prior."""
 SECOND_START = {"length_scale": -0.4, "amplitude": 1.0, "offset": -1.0, "C": 0.5}
 """ln of the second start; the length scale relative to sqrt(d) times the spread."""
-SHORTER = -1.0
-"""ln of the length scale, relative to the same, from which a regression that has found nothing climbs again."""
+SHORT_START = {"length_scale": -1.0}
+QUIET_START = {"length_scale": 0.5, "amplitude": float(np.log(0.5)), "sigma": 0.0}
+"""The same of the two starts from which a doubted regression climbs again: one that sees what turns often, and one
+where nearly everything is noise."""
 DECISIVE = 5.0
-"""Nats by which that second climb must win ("very strong" for Kass & Raftery 1995): short length scales can imitate
-noise, and where there is nothing to find they often win by less and predict worse."""
+"""Nats by which a regression must beat a constant with noise not to be doubted, and by which it must then beat the
+quiet start's end ("very strong" for Kass & Raftery 1995): where there is nothing to find chance often wins by less, and
+predicts worse."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +100,11 @@ def is_better_link(link: Evaluation, margin: Evaluation, coordinates: Coordinate
     return loo > margin.criterion - HANDICAP
 
 
-def has_found_nothing(best: Evaluation, rows: Rows) -> bool:
-    """Whether the evidence of a regression is below the likelihood of a constant with the best noise for it.
+def is_doubtful(best: Evaluation, rows: Rows) -> bool:
+    """Whether a regression is not decisively better than a constant with the best noise for it.
 
-    The constant and the noise are fitted, and the noise is the best of Laplace, normal and uniform, the corners of the
-    epsilon-insensitive family: a function that explains anything at all has a larger evidence.
+    The constant and the noise have maximum likelihood, and the noise is the best of Laplace, normal and uniform, the
+    corners of the epsilon-insensitive family; the regression has its evidence less what the hyperprior takes.
     """
     y, w = rows.y, np.ones_like(rows.y) if rows.weight is None else rows.weight
     if np.ptp(y) == 0:
@@ -108,16 +113,21 @@ def has_found_nothing(best: Evaluation, rows: Rows) -> bool:
     median = np.quantile(y, 0.5, weights=w, method="inverted_cdf")
     laplace = np.log(2 * (w @ np.abs(y - median)) / n) + 1
     normal = 0.5 * (np.log(2 * np.pi * (w @ (y - mean) ** 2) / n) + 1)
-    return bool(best.criterion < -n * min(laplace, normal, np.log(np.ptp(y))))
+    return bool(best.value < DECISIVE - n * min(laplace, normal, np.log(np.ptp(y))))
 
 
-def shorter_start(coordinates: Coordinates, spread: Array) -> Array | None:
-    """The deterministic start with shorter length scales: a z that sees what turns often; None if there are none."""
+def start_at(logs: dict[str, float], coordinates: Coordinates, spread: Array) -> Array | None:
+    """The deterministic start with these logarithms in the place of its own; None if there is no length scale."""
     log_unit, z = _log_units(spread), coordinates.start.copy()
-    scales = [i for i, role in enumerate(coordinates.roles) if role.kind == "length_scale"]
-    for i in scales:
-        z[i] = SHORTER + log_unit[coordinates.roles[i].input or 0]
-    return np.clip(z, *coordinates.bounds.T) if scales else None
+    common = float(log_unit[spread > 0].mean()) if np.any(spread > 0) else 0.0
+    kinds = [*(role.kind for role in coordinates.roles), *coordinates.noise.names]
+    for i, kind in enumerate(kinds):
+        z[i] = logs.get(kind, z[i])
+        if kind == "length_scale":
+            # One that all inputs share is in the units of their mean, as in the hyperprior.
+            a = coordinates.roles[i].input
+            z[i] += common if a is None else log_unit[a]
+    return np.clip(z, *coordinates.bounds.T) if "length_scale" in kinds else None
 
 
 def second_start(space: Subspace, coordinates: Coordinates, spread: Array) -> Array:

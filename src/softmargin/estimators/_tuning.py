@@ -14,17 +14,19 @@ from softmargin.criteria import get_criterion
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._policy import (
     DECISIVE,
+    QUIET_START,
+    SHORT_START,
     SMALL,
     Stage,
     bind_prior,
-    has_found_nothing,
     is_better_link,
     is_classifier,
     is_contested,
+    is_doubtful,
     normalised,
     second_start,
-    shorter_start,
     stages,
+    start_at,
 )
 from softmargin.estimators._rows import Rows
 from softmargin.estimators._validation import HeldOut, Watch, hold_out
@@ -203,11 +205,12 @@ class Climb:
         rng = np.random.RandomState(seed)
         if stage.directions is None:
             result = search.maximise(objective, z, box, rng)
-            shorter = self._again(stage, result.best)
-            if shorter is None:
+            others = self._other_starts(stage, result.best)
+            if not others:
                 return result
-            again = search.maximise(objective, shorter, box, rng)
-            return again if again.best.value > result.best.value + DECISIVE else result
+            short, quiet = (search.maximise(objective, start, box, rng) for start in others)
+            best = max(result, short, quiet, key=lambda r: r.best.value)
+            return best if best.best.value > quiet.best.value + DECISIVE else quiet
         space = Subspace(objective, z, stage.directions)
         bounds = space.bounds(box)
         result = search.maximise(space, np.zeros(bounds.shape[0]), bounds, rng)
@@ -217,11 +220,12 @@ class Climb:
             result = max(result, other, key=lambda r: r.best.value)
         return result
 
-    def _again(self, stage: Stage, best: Evaluation) -> Array | None:
-        """From where to climb again after a regression that has found nothing; None for all others."""
-        if is_classifier(self.coordinates.noise) or stage.criterion != "evidence":
-            return None
-        return shorter_start(self.coordinates, self.spread) if has_found_nothing(best, self.rows) else None
+    def _other_starts(self, stage: Stage, best: Evaluation) -> list[Array]:
+        """The short and the quiet start, if a regression is doubtful and has length scales."""
+        if is_classifier(self.coordinates.noise) or stage.criterion != "evidence" or not is_doubtful(best, self.rows):
+            return []
+        starts = (start_at(logs, self.coordinates, self.spread) for logs in (SHORT_START, QUIET_START))
+        return [start for start in starts if start is not None]
 
     def _objective(self, criterion: str, path: list[dict[str, Any]], watch: Watch | None) -> Objective:
         rows, coordinates, tuning = self.rows, self.coordinates, self.tuning

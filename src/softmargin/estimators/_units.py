@@ -14,12 +14,14 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Exponentiation, Ker
 
 from softmargin._linalg import Array
 from softmargin.kernels import make_kernel
-from softmargin.kernels._named import AMPLITUDE
+from softmargin.kernels._named import AMPLITUDE, LENGTH_FACTOR
 from softmargin.likelihoods import EpsilonInsensitive
 from softmargin.search import FixedNoise, LogParameter, NoiseCoordinates, NoiseShape
 
 START_AMPLITUDE = 1.65
 """Where the search starts: prior variance of the function, in units of the target's robust variance."""
+START_LENGTH = 1.0
+"""Likewise: each length scale in units of sqrt(d) times the spread of its input."""
 START_NUGGET, NUGGET_BOUNDS = 0.08, (1e-8, 1e2)
 EPSILON_BOUNDS = (1e-6, 1e2)
 GROSS, GROSS_SHARE = 20.0, 0.05
@@ -102,8 +104,10 @@ def target_kernels(
         given = sum((scale_kernel(w, variance) for w in white), make_kernel(kernel, len(spread)))
         return given, scale_kernel(given, 1 / variance)
     named: Any = make_kernel(kernel, len(spread), spread)
-    # (amplitude x shape) + offset; regression starts from another amplitude.
+    # (amplitude x shape) + offset; regression starts from another amplitude, and from shorter length scales.
     named.k1.k1.constant_value *= START_AMPLITUDE / AMPLITUDE
+    if hasattr(named.k1.k2, "length_scale"):
+        named.k1.k2.length_scale *= START_LENGTH / LENGTH_FACTOR
     scaled = sum(white, named)
     return scale_kernel(scaled, variance), scaled
 

@@ -20,8 +20,8 @@ from softmargin.likelihoods import EpsilonInsensitive, Likelihood
 C_BOUNDS = (1e-2, 1e3)
 SIGMA_BOUNDS = (1e-4, 1e2)
 SHAPE_BOUNDS = (1e-2, 30.0)
-UNITS = {"length_scale": 0.3, "amplitude": 1.5, "C": 0.3, "sigma": 0.2}
-"""How far a logarithm typically moves before the objective falls by a nat (1 if it is not here)."""
+UNITS = {"length_scale": 0.3, "amplitude": 1.5, "C": 0.3}
+"""How far a logarithm typically moves before a classifier's objective falls by a nat (1 if it is not here)."""
 
 
 class Model(NamedTuple):
@@ -199,7 +199,9 @@ class Coordinates:
     def units(self) -> Array:
         """The unit of each entry of z in which a search should measure its steps, shape (n_z,)."""
         kinds = [*(r.kind for r in self.roles), *self.noise.names]
-        return np.array([UNITS.get(kind, 1.0) for kind in kinds])
+        # In a regression irrelevant inputs have far to go, and plain logarithms take fewer evaluations.
+        known = UNITS if self.noise.likelihood(self.noise.start).is_classifier else {}
+        return np.array([known.get(kind, 1.0) for kind in kinds])
 
     def model(self, z: Array) -> Model:
         """Return the kernel and the likelihood at z."""
