@@ -173,7 +173,7 @@ def test_warns_when_the_kernel_imitates_noise():
     X, y = rng.normal(size=(80, 10)), rng.normal(size=80)
     short = ConstantKernel(1.0) * RBF(np.full(10, 1.0), (0.5, 2.0)) + ConstantKernel(0.1)
     with pytest.warns(UserWarning, match=r"10 inputs are so short .* noise_std_ is too small"):
-        imitating = BayesianSVR(short, max_iter=5).fit(X, y)
+        imitating = BayesianSVR(short, C=5.0, epsilon=0.3, max_iter=5).fit(X, y)
     assert imitating.noise_std_ < 0.7
     # The same with longer scales or with given values is silent.
     long = ConstantKernel(1.0) * RBF(np.full(10, 8.0), (4.0, 100.0)) + ConstantKernel(0.1)
