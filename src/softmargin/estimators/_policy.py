@@ -47,6 +47,8 @@ merged row out then leaves rows of the other label at the same input and measure
 variational one, since EP's cavities are improper where one label's site outweighs the prior."""
 SECOND_START = {"length_scale": -0.4, "amplitude": 1.0, "offset": -1.0, "C": 0.5}
 """ln of the second start; the length scale relative to sqrt(d) times the spread."""
+UNITS = {"length_scale": 0.3, "amplitude": 1.5, "C": 0.3}
+"""How far a logarithm typically moves before the objective of a default classifier falls by a nat; 1 if not here."""
 SHORT_START = {"length_scale": -1.0}
 QUIET_START = {"length_scale": 0.5, "amplitude": float(np.log(0.5)), "sigma": 0.0}
 """The same of the two starts from which a doubted regression climbs again: one that sees what turns often, and one
@@ -59,10 +61,11 @@ predicts worse."""
 
 @dataclass(frozen=True)
 class Stage:
-    """One search: a criterion, and the directions of the space it moves in (None: all)."""
+    """One search: a criterion, the directions of the space it moves in (None: all), and the units of its steps."""
 
     criterion: str
     directions: Array | None = None
+    units: Array | None = None
 
 
 def stages(criterion: str, coordinates: Coordinates, spread: Array) -> list[Stage]:
@@ -76,13 +79,15 @@ def stages(criterion: str, coordinates: Coordinates, spread: Array) -> list[Stag
         for i, role in enumerate(coordinates.roles)
         if role.kind == "length_scale" and role.input is not None and spread[role.input] > 0
     ]
+    kinds = [*(role.kind for role in coordinates.roles), *coordinates.noise.names]
+    units = np.array([UNITS.get(kind, 1.0) for kind in kinds])
     if len(scales) < 2:
-        return [Stage("link_evidence"), Stage("loo")]
+        return [Stage("link_evidence", units=units), Stage("loo", units=units)]
     n_z = len(coordinates.start)
     common = np.zeros(n_z)
     common[scales] = 1
     others = [np.eye(n_z)[i] for i, name in enumerate(coordinates.names) if not name.startswith("length_scale")]
-    return [Stage("link_evidence"), Stage("loo", np.stack([common, *others], axis=1))]
+    return [Stage("link_evidence", units=units), Stage("loo", np.stack([common, *others], axis=1), units)]
 
 
 def is_contested(rows: Rows, noise: NoiseCoordinates) -> bool:

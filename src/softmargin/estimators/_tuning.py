@@ -180,7 +180,7 @@ class Climb:
         watch = None if self.held_out is None else Watch(self.held_out)
         ends: list[Evaluation] = []
         for stage in plan:
-            best = self._stage(self._objective(stage.criterion, path, watch), stage, z, seed).best
+            best = self._stage(self._objective(stage, path, watch), stage, z, seed).best
             ends.append(_without_matrices(best) if watch is None or watch.best is None else watch.best)
             z = ends[-1].z
         link, last = ends[0], ends[-1]
@@ -227,11 +227,11 @@ class Climb:
         starts = (start_at(logs, self.coordinates, self.spread) for logs in (SHORT_START, QUIET_START))
         return [start for start in starts if start is not None]
 
-    def _objective(self, criterion: str, path: list[dict[str, Any]], watch: Watch | None) -> Objective:
+    def _objective(self, stage: Stage, path: list[dict[str, Any]], watch: Watch | None) -> Objective:
         rows, coordinates, tuning = self.rows, self.coordinates, self.tuning
-        chosen = get_criterion(criterion)()
+        chosen = get_criterion(stage.criterion)()
         name = chosen.inference or tuning.inference.name
-        inference = tuning.inference if name != "ep" else search_ep(criterion)
+        inference = tuning.inference if name != "ep" else search_ep(stage.criterion)
         if name not in ("ep", tuning.inference.name):
             inference = get_inference(name)()
 
@@ -249,9 +249,8 @@ class Climb:
                 watch.check()
 
         callback = None if watch is None and tuning.callback is None else told
-        return Objective(
-            rows.X, rows.y, rows.weight, coordinates, chosen, inference, self.log_prior, criterion, path, callback
-        )
+        parts = (rows.X, rows.y, rows.weight, coordinates, chosen, inference, self.log_prior, stage.criterion)
+        return Objective(*parts, path, callback, units=stage.units)
 
 
 def _without_matrices(evaluation: Evaluation) -> Evaluation:

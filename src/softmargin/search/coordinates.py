@@ -20,8 +20,6 @@ from softmargin.likelihoods import EpsilonInsensitive, Likelihood
 C_BOUNDS = (1e-2, 1e3)
 SIGMA_BOUNDS = (1e-4, 1e2)
 SHAPE_BOUNDS = (1e-2, 30.0)
-UNITS = {"length_scale": 0.3, "amplitude": 1.5, "C": 0.3}
-"""How far a logarithm typically moves before a classifier's objective falls by a nat (1 if it is not here)."""
 
 
 class Model(NamedTuple):
@@ -194,14 +192,6 @@ class Coordinates:
         """A name for each entry of z."""
         kernel = [r.kind if r.input is None else f"{r.kind}_{r.input}" for r in self.roles]
         return [*kernel, *self.noise.names]
-
-    @cached_property
-    def units(self) -> Array:
-        """The unit of each entry of z in which a search should measure its steps, shape (n_z,)."""
-        kinds = [*(r.kind for r in self.roles), *self.noise.names]
-        # In a regression irrelevant inputs have far to go, and plain logarithms take fewer evaluations.
-        known = UNITS if self.noise.likelihood(self.noise.start).is_classifier else {}
-        return np.array([known.get(kind, 1.0) for kind in kinds])
 
     def model(self, z: Array) -> Model:
         """Return the kernel and the likelihood at z."""

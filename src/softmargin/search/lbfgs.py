@@ -56,7 +56,8 @@ class LBFGS:
         if len(start) == 0:
             return SearchResult(start, first, 0, True)
         # Equal steps should change the objective about equally; it takes L-BFGS many iterations to learn that.
-        units = getattr(objective, "units", np.ones_like(start))
+        given = getattr(objective, "units", None)
+        units = np.ones_like(start) if given is None else given
         # The first L-BFGS-B step is the whole gradient: unscaled, it can jump into a corner of the box.
         scale = max(1.0, float(np.linalg.norm(units * _gradient(first))))
 

@@ -64,6 +64,8 @@ class Objective:
     callback: Callable[[Evaluation], None] | None = field(default=None, repr=False)
     gradients: bool = True
     """Whether the search wants gradients."""
+    units: Array | None = field(default=None, repr=False)
+    """The unit of each entry of z in which a search should measure its steps, shape (n_z,); None: its logarithm."""
     _last: Evaluation | None = field(default=None, repr=False)
 
     def __call__(self, z: Array) -> Evaluation:
@@ -92,11 +94,6 @@ class Objective:
         evaluation = Evaluation(z, value, gradient, result.value, replace(posterior, d_gram=None))
         self._record(evaluation)
         return evaluation
-
-    @property
-    def units(self) -> Array:
-        """The unit in which to measure steps along each entry of z, shape (n_z,)."""
-        return self.coordinates.units
 
     def memory(self) -> Any:
         """What later evaluations depend on (a checkpoint keeps it)."""
@@ -143,8 +140,10 @@ class Subspace:
         return full._replace(gradient=gradient)
 
     @property
-    def units(self) -> Array:
+    def units(self) -> Array | None:
         """The smallest unit of the entries of z that each direction moves by one, shape (n_u,)."""
+        if self.objective.units is None:
+            return None
         with np.errstate(divide="ignore"):
             units: Array = np.min(self.objective.units[:, None] / np.abs(self.directions), axis=0)
         return units
