@@ -1,12 +1,16 @@
 """What a Dask cluster of two workers costs over the same fit in this process.
 
-``python -m benchmarks cluster``: 200,000 rows, d = 10, m = 512, fixed hyperparameters, rows read from files by the
-workers (so many that this process does not keep their features either). CPU seconds of all processes: this one with
-client and scheduler, and the workers. Idle clusters burn CPU too, in proportion to the wall time, which on a busy
-machine can be several times that of a quiet one: that share is measured on the idle cluster and taken off in a second
-figure. Goals: predictions equal to 1e-8, overhead below 30 %.
+``python -m benchmarks cluster`` (or ``--lean``): 200,000 rows, d = 10, m = 512, fixed hyperparameters, rows read from
+files by the workers (so many that this process does not keep their features either). Three fits here and three on the
+cluster take turns; medians. In this process: CPU seconds of the fit's own thread. On the cluster: CPU seconds of all
+processes, this one with client and scheduler, and the workers. A cluster burns CPU when idle, too, in proportion to the
+wall time, which on a busy machine can be several times that of a quiet one: that share is measured on the idle cluster
+and taken off in a second figure. With ``--lean`` Dask's profiler is off and its event loops are checked once a second
+instead of fifty times. Goals: predictions equal to 1e-8, overhead below 30 %.
 """
 
+import os
+import sys
 import tempfile
 import time
 import warnings
@@ -24,6 +28,12 @@ from softmargin import BayesianSVC
 
 CHUNK = 20_480
 IDLE = 5.0
+REPEATS = 3
+LEAN = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.tick.limit": "10s",
+}
 
 
 def stored(folder, X, y):
@@ -39,10 +49,10 @@ def stored(folder, X, y):
 
 
 def timed(function, clock):
-    """Result, CPU seconds of (this process, workers), wall seconds."""
-    cpu, wall = clock(), time.perf_counter()
+    """Result, and the seconds that a clock and the wall clock showed."""
+    start, wall = clock(), time.perf_counter()
     result = function()
-    return result, clock() - cpu, time.perf_counter() - wall
+    return result, clock() - start, time.perf_counter() - wall
 
 
 def warm_up(model, X, y):
@@ -50,41 +60,56 @@ def warm_up(model, X, y):
     model.fit(X, y)
 
 
-def main():
-    """Print the table."""
-    n, m = 200_000, 512
-    X, y, _ = smooth(n, 10, 0)
-    model = BayesianSVC(inference="sparse", search=None, n_inducing=m, random_state=0)
-    warnings.simplefilter("ignore")
+def measure(folder, X, y, model):
+    """Idle CPU seconds a second, the last two models, and CPU and wall seconds of all fits here and there."""
+
+    def fit(*data):
+        return BayesianSVC(**model.get_params()).fit(*data)
+
     with (
-        tempfile.TemporaryDirectory() as folder,
-        threadpool_limits(1),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         Client(cluster) as client,
     ):
         lazy = stored(folder, X, y)
 
         def clock():
-            return np.array([time.process_time(), sum(client.run(time.process_time).values())])
+            return time.process_time() + sum(client.run(time.process_time).values())
 
         # The first fit imports and compiles, in every process.
         first = X[:25_000], y[:25_000]
-        model.fit(*first)
+        fit(*first)
         client.run(warm_up, model, *first)
         _, idle, seconds = timed(lambda: time.sleep(IDLE), clock)
-        here, cpu_here, wall_here = timed(lambda: BayesianSVC(**model.get_params()).fit(X, y), clock)
-        there, cpu_there, wall_there = timed(lambda: BayesianSVC(**model.get_params()).fit(*lazy), clock)
-    rate = idle / seconds
+        spent = []
+        for _ in range(REPEATS):
+            here, *alone = timed(lambda: fit(X, y), time.thread_time)
+            there, *spread = timed(lambda: fit(*lazy), clock)
+            spent.append((alone, spread))
+    return idle / seconds, here, there, np.array(spent)
+
+
+def main():
+    """Print the table."""
+    X, y, _ = smooth(200_000, 10, 0)
+    model = BayesianSVC(inference="sparse", search=None, n_inducing=512, random_state=0)
+    settings = LEAN if "--lean" in sys.argv else {}
+    with tempfile.TemporaryDirectory() as folder, threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with dask.config.set(settings):
+            rate, here, there, spent = measure(folder, X, y, model)
     difference = np.max(np.abs(here.predict_proba(X[:5000]) - there.predict_proba(X[:5000])))
-    alone = cpu_here - rate * wall_here
-    net = cpu_there - rate * wall_there
+    (alone, wall_here), (cpu, wall) = np.median(spent, axis=0)
+    raw = spent[:, 1, 0] / spent[:, 0, 0] - 1
+    net = (spent[:, 1, 0] - rate * spent[:, 1, 1]) / spent[:, 0, 0] - 1
     rows = [
-        ["in this process", *(f"{v:.1f}" for v in (*cpu_here, wall_here)), "", ""],
-        ["2 Dask workers", *(f"{v:.1f}" for v in (*cpu_there, wall_there))]
-        + [f"{100 * (cpu_there.sum() / alone[0] - 1):+.0f} %", f"{100 * (net.sum() / alone[0] - 1):+.0f} %"],
+        ["in this process", f"{alone:.1f}", f"{wall_here:.1f}", "", ""],
+        ["2 Dask workers", f"{cpu:.1f}", f"{wall:.1f}", *(f"{100 * np.median(v):+.0f} %" for v in (raw, net))],
     ]
-    header = ["where", "CPU s, here", "CPU s, workers", "wall s", "overhead", "without the idle share"]
-    text = table(header, rows) + f"\n\nidle: {rate[0]:.3f} + {rate[1]:.3f} CPU s a second"
+    text = table(["where", "CPU s", "wall s", "overhead", "without the idle share"], rows)
+    text += f"\n\noverhead of each pair of fits: {', '.join(f'{100 * v:+.0f} %' for v in raw)}"
+    text += f"; without the idle share: {', '.join(f'{100 * v:+.0f} %' for v in net)}"
+    load = f"{os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
+    text += f"\n\nidle cluster: {rate:.3f} CPU s a second; load of the machine: {load}"
     write("cluster", rows, text + f"\n\nlargest difference of predicted probabilities: {difference:.1e}")
 
 

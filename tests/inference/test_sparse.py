@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from softmargin.inference import EP, Variational
 from softmargin.inference._rows import LocalRows
+from softmargin.inference._sparse_sums import Gaussian, RowStatistic, SparsePrior, Workspace
 from softmargin.inference.sparse import Sparse, inducing_points
 from softmargin.kernels import diag, gram
 from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge
@@ -121,6 +122,24 @@ def test_blocks_and_caches_do_not_matter():
     np.testing.assert_allclose(many.beta, one.beta, rtol=1e-6, atol=1e-8)
     np.testing.assert_allclose(many.d_theta, one.d_theta, rtol=1e-8)
     np.testing.assert_allclose(many.d_Z, one.d_Z, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_memory_left_by_other_passes_does_not_matter(dtype):
+    """Passes with more or fewer inducing points and rows leave memory of all sizes; sums that were given stay."""
+    X, y = problem(Hinge())
+    statistics = [RowStatistic(SparsePrior.at(KERNEL, X[:m], dtype), Gaussian.prior(m), Hinge(2.0)) for m in (9, 20)]
+    passes = [(LocalRows(X[:n], y[:n], block_rows=64, cache_bytes=0), s) for n in (40, 300, 70) for s in statistics]
+    workspace = Workspace()
+    shared = [rows.total(statistic, workspace) for rows, statistic in passes]
+    for sums, (rows, statistic) in zip(shared, passes):
+        expected = rows.total(statistic)
+        blocks = [statistic(rows.X[k : k + 64], rows.y[k : k + 64], None) for k in range(0, rows.n_rows, 64)]
+        assert sums.precision.dtype == blocks[0].precision.dtype == np.float64
+        np.testing.assert_array_equal(sums.precision, expected.precision)
+        np.testing.assert_allclose(sums.precision, sum(b.precision for b in blocks), rtol=1e-12)
+        np.testing.assert_allclose(sums.pull, sum(b.pull for b in blocks), rtol=1e-10, atol=1e-12)
+        assert sums.value == pytest.approx(sum(b.value for b in blocks), rel=1e-12)
 
 
 def test_weights_stand_for_repeated_rows():

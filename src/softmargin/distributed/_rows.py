@@ -1,5 +1,6 @@
 """Rows of a Dask collection, reachable through sums: a graph of block statistics with a tree reduction."""
 
+import threading
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -10,9 +11,11 @@ from numpy.typing import NDArray
 from softmargin._linalg import Array
 from softmargin.distributed._collections import as_dask_array, is_dask
 from softmargin.inference._rows import Encoding, LocalRows
+from softmargin.inference._sparse_sums import Workspace
 
 FAN_IN = 8
 """Block sums that one task of the tree reduction adds."""
+_thread = threading.local()
 
 
 @dataclass
@@ -112,7 +115,15 @@ def _column(values: Any, X: Any) -> Any:
 
 
 def _block_total(statistic: Any, X: Any, y: Any, weight: Any, encoding: Any) -> Any:
-    return LocalRows(np.asarray(X), np.asarray(y), weight, encoding, cache_bytes=0).total(statistic)
+    rows = LocalRows(np.asarray(X), np.asarray(y), weight, encoding, cache_bytes=0)
+    return rows.total(statistic, _workspace())
+
+
+def _workspace() -> Workspace:
+    """Memory of this thread, from one task to the next: a worker's allocator returns its own to the system."""
+    if not hasattr(_thread, "workspace"):
+        _thread.workspace = Workspace()
+    return _thread.workspace  # type: ignore[no-any-return]
 
 
 def _find(y: Any, label: Any, limit: int) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmargin._linalg import Array
+from softmargin.inference._sparse_sums import Workspace
 
 BLOCK_ROWS = 4096
 """Rows of a block: enough for matrix products at full speed, few enough for the caches and for memory."""
@@ -118,24 +119,24 @@ class LocalRows:
         """Numbers of the first rows with a raw target, at most `limit` of them."""
         return np.flatnonzero(self.y == label)[:limit]
 
-    def total(self, statistic: Any) -> Any:
-        """Add up the statistic over blocks of rows."""
+    def total(self, statistic: Any, workspace: Workspace | None = None) -> Any:
+        """Add up the statistic over blocks of rows, in memory left by an earlier call if given."""
         keep = self.n_rows * statistic.prior.bytes_per_row <= self.cache_bytes
         if self._cached_for is not statistic.prior:
             self._cache.clear()
             self._cached_for = statistic.prior
-        # Memory for the features of a block and for work on them: fresh pages for every block would cost a tenth.
-        shape = (min(self.block_rows, self.n_rows), len(statistic.prior.Z))
-        memory, work = (np.empty(shape, dtype=statistic.prior.dtype) for _ in range(2))
+        workspace = Workspace() if workspace is None else workspace
+        width, dtype = len(statistic.prior.Z), statistic.prior.dtype
         result = None
         for s, X, y, weight in self._blocks():
             features = self._cache.get(s.start)
             if features is None:
-                features = statistic.prior.features(X, None if keep else memory[: len(y)])
+                out = None if keep else workspace.array("features", (len(y), width), dtype)
+                features = statistic.prior.features(X, out)
                 if keep:
                     self._cache[s.start] = features
-            block = statistic(X, y, weight, features, work)
-            result = block if result is None else result.add(block)
+            block = statistic(X, y, weight, features, workspace)
+            result = block.owned() if result is None else result.absorb(block)
         return result
 
     def _blocks(self) -> Iterator[tuple[slice, Any, Array, Array | None]]:

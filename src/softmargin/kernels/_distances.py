@@ -38,7 +38,8 @@ def scale_inputs(X: Inputs, Z: Inputs | None, length_scale: Array) -> tuple[Inpu
         A = (sparse.csr_array(X) @ inverse).tocsr()
         return A, A if Z is None else (sparse.csr_array(Z) @ inverse).tocsr()
     centre = np.mean(X if Z is None else Z, axis=0)
-    A = (X - centre) / length_scale
+    A = X - centre
+    A /= length_scale
     return A, A if Z is None else (Z - centre) / length_scale
 
 

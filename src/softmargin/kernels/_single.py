@@ -73,7 +73,9 @@ def _combined(combine: np.ufunc, left: Leaf, right: Leaf) -> Leaf:
 
 
 def _radial(profile: Profile, A: Inputs, B: Inputs) -> Leaf:
-    left = np.column_stack([-2 * A, row_norms(A), np.ones(len(A))]).astype(np.float32)
+    left = np.empty((A.shape[0], A.shape[1] + 2), dtype=np.float32)
+    np.multiply(A, -2, out=left[:, :-2], casting="same_kind")
+    left[:, -2], left[:, -1] = row_norms(A), 1
     right = np.column_stack([B, np.ones(len(B)), row_norms(B)]).astype(np.float32).T.copy()
 
     def rows(s: slice, out: Single) -> Single:
