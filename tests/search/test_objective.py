@@ -75,6 +75,16 @@ def test_warm_start_for_small_moves_only():
     assert objective.path[-1]["n_iter"] < cold.posterior.n_iter
 
 
+@pytest.mark.parametrize("gradients", [False, True])
+def test_a_search_without_gradients_starts_from_the_nearer_of_last_and_best(gradients):
+    objective = make_objective(gradients=gradients)
+    z = objective.coordinates.start
+    better, worse = objective(z), objective(z + 0.6)
+    assert better.value > worse.value
+    assert objective._start(z + 0.5) is worse.posterior
+    assert objective._start(z + 0.1) is (worse if gradients else better).posterior
+
+
 def test_callback_sees_every_evaluation():
     seen = []
     objective = make_objective(callback=seen.append)

@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
-from softmargin._linalg import Array, cholesky, inverse_from_cholesky
+from softmargin._linalg import Array, cholesky, inverse_from_cholesky, inverse_of_triangle
 from softmargin.criteria._protocol import CriterionValue, Problem
 from softmargin.criteria._svm import SVMCriterion, margins, shares, solution
 from softmargin.inference import Posterior
+from softmargin.inference._gram import gather
 from softmargin.likelihoods import SquaredHinge
 
 
@@ -78,14 +79,18 @@ class Span(SVMCriterion):
         S, C = active.free, active.C
         alpha, share_S = active.alpha[S], share[S]
         root = np.sqrt(alpha)
-        M = problem.K[np.ix_(S, S)] + np.diag(active.problem.ridge[S])
-        N = root[:, None] * M * root
-        H = inverse_from_cholesky(cholesky(N + self.eta * np.eye(len(S)))) if len(S) else N
-        h = np.diag(H)
+        # eta + N with N = A^1/2 (K + D) A^1/2
+        system = root[:, None] * gather(problem.K, S)
+        system *= root
+        system[np.diag_indices(len(S))] += alpha * active.problem.ridge[S] + self.eta
+        half = inverse_of_triangle(cholesky(system)) if len(S) else system
+        # h_i = [(eta + N)^-1]_ii
+        h = np.einsum("ij,ij->j", half, half)
         step = np.full(len(share), expit(-self.c1 - self.c2))
         step[S] = expit(self.c1 * (1 / h - self.eta - 1) - self.c2)
         if not self.gradients:
             return CriterionValue(float(share @ step))
+        H = half.T @ half
         # d(1/h_i) = (H dN H)_ii/h_i^2, so with Q = H diag(q) H the value changes by tr(Q dN)
         q = share_S * self.c1 * step[S] * (1 - step[S]) / h**2
         Q = H @ (q[:, None] * H)

@@ -14,6 +14,7 @@ from scipy.linalg import cho_solve
 
 from softmargin._linalg import Array, jittered_cholesky
 from softmargin.inference._box import BoxProblem, box_problem
+from softmargin.inference._gram import gather
 from softmargin.inference._posterior import Posterior
 from softmargin.likelihoods import Likelihood
 
@@ -70,8 +71,11 @@ def active_set(K: Array, y: Array, likelihood: Likelihood, weight: Array | None,
     beta, mean = problem.clip(posterior.beta), posterior.mean
     free = np.flatnonzero((beta != 0) & (beta > problem.lower) & (beta < problem.upper))
     hard = np.flatnonzero((beta != 0) & ((beta <= problem.lower) | (beta >= problem.upper)))
-    factor, _ = jittered_cholesky(K[np.ix_(free, free)] + np.diag(problem.ridge[free])) if len(free) else (K[:0, :0], 0)
+    factor = K[:0, :0]
     if len(free):
+        system = gather(K, free)
+        system[np.diag_indices(len(free))] += problem.ridge[free]
+        factor, _ = jittered_cholesky(system)
         left = (problem.target - mean - problem.ridge * beta - problem.epsilon * np.sign(beta))[free]
         sharp = beta.copy()
         sharp[free] += cho_solve((factor, True), left, check_finite=False)

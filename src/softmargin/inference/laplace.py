@@ -22,6 +22,7 @@ from scipy.special import expit
 
 from softmargin._linalg import Array, cholesky, inverse_from_cholesky, log_det_from_cholesky
 from softmargin.inference._active_set import active_set
+from softmargin.inference._gram import gather
 from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import check_likelihood
 from softmargin.inference.map import MAP
@@ -143,8 +144,8 @@ def _gaussian(K: Array, mode: Posterior, tau: Array) -> tuple[Posterior, Array |
     rows = np.flatnonzero(tau)
     root = np.sqrt(tau[rows])
     # Only rows with curvature enter: with m of them everything costs m^2 n.
-    block = K[np.ix_(rows, rows)]
-    L = cholesky(np.eye(len(rows)) + root[:, None] * block * root) if len(rows) else block
+    block = gather(K, rows)
+    L = _site_factor(block, root) if len(rows) else block
     factor = np.eye(n)
     factor[np.ix_(rows, rows)] = L
     posterior = Posterior(
@@ -169,6 +170,14 @@ def _gaussian(K: Array, mode: Posterior, tau: Array) -> tuple[Posterior, Array |
     d_gram = np.zeros((n, n))
     d_gram[np.ix_(rows, rows)] = -0.5 * root[:, None] * P * root
     return replace(posterior, variance=variance, d_gram=d_gram), -0.5 * variance
+
+
+def _site_factor(block: Array, root: Array) -> Array:
+    """L with L L' = I + T^1/2 K T^1/2."""
+    system = root[:, None] * block
+    system *= root
+    system[np.diag_indices(len(root))] += 1.0
+    return cholesky(system)
 
 
 def _add_gradient(posterior: Posterior, mode: Posterior, d_gram: Array, d_params: Array) -> Posterior:

@@ -17,9 +17,12 @@ from scipy import sparse
 from sklearn.gaussian_process.kernels import RBF, Kernel, Matern, RationalQuadratic
 
 from softmargin._linalg import Array
-from softmargin.kernels._blocks import row_blocks
+from softmargin.kernels._blocks import CACHE_BYTES, row_blocks
 from softmargin.kernels._distances import Inputs, scale_inputs, squared, squared_distances
 from softmargin.kernels._leaves import EMPTY
+
+STRIP = 64
+"""Most rows of a symmetric matrix whose triangle is computed at a time: what lies above the diagonal is wasted."""
 
 
 class Profile(Protocol):
@@ -141,7 +144,9 @@ class Radial:
         # RBF with a length scale per input: R = K and the formula above never needs D2.
         keep = gradient and not (isinstance(profile, Gaussian) and not self.isotropic)
         self.K = np.empty_like(D2) if keep else D2
-        for s in row_blocks(*D2.shape):
+        n, m = D2.shape
+        strip = 8 * STRIP * m if self.same else CACHE_BYTES
+        for s in row_blocks(n, m, min(strip, CACHE_BYTES)):
             if self.same:
                 # The exponentials are the dear part: take the lower triangle's and mirror them.
                 self.K[s, : s.stop] = profile.value(D2[s, : s.stop])

@@ -49,7 +49,8 @@ def path_row(evaluation: Evaluation, stage: str, coordinates: Coordinates) -> di
 class Objective:
     """Criterion plus log hyperprior as a function of z.
 
-    Every call is recorded in `path`; the last converged posterior warm-starts the next inference.
+    Every call is recorded in `path`; the nearest of the posteriors kept (the last converged one, and without gradients
+    the best one too) warm-starts the next inference.
     """
 
     X: Any = field(repr=False)
@@ -67,6 +68,8 @@ class Objective:
     units: Array | None = field(default=None, repr=False)
     """The unit of each entry of z in which a search should measure its steps, shape (n_z,); None: its logarithm."""
     _last: Evaluation | None = field(default=None, repr=False)
+    _best: Evaluation | None = field(default=None, repr=False)
+    """Kept for searches without gradients, which go back to it after every failed step."""
 
     def __call__(self, z: Array) -> Evaluation:
         """Evaluate at z."""
@@ -97,23 +100,26 @@ class Objective:
 
     def memory(self) -> Any:
         """What later evaluations depend on (a checkpoint keeps it)."""
-        return self._last, list(self.path)
+        return self._last, self._best, list(self.path)
 
     def restore(self, memory: Any) -> None:
         """Go on as if the evaluations before `memory` had been made here."""
-        self._last, path = memory
+        self._last, self._best, path = memory
         self.path[:] = path
 
     def _start(self, z: Array) -> Posterior | None:
-        last = self._last
-        if last is None or np.max(np.abs(z - last.z), initial=0.0) > WARM_START_WITHIN:
+        known = [evaluation for evaluation in (self._last, self._best) if evaluation is not None]
+        distance = [float(np.max(np.abs(z - evaluation.z), initial=0.0)) for evaluation in known]
+        if not known or min(distance) > WARM_START_WITHIN:
             return None
-        return last.posterior
+        return known[int(np.argmin(distance))].posterior
 
     def _record(self, evaluation: Evaluation) -> None:
         posterior = evaluation.posterior
         if posterior.converged and posterior.method == self.inference.name:
             self._last = evaluation
+            if not self.gradients and (self._best is None or evaluation.value > self._best.value):
+                self._best = evaluation
         self.path.append(path_row(evaluation, self.stage, self.coordinates))
         notify(evaluation, self.callback)
 
