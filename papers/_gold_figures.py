@@ -32,10 +32,11 @@ def figure_1(out: Path, trials: list[Trial]) -> list[Claim]:
             "k0": [np.exp(e.z[0]) for e in kept],
             "k_off": [np.exp(e.z[-2]) for e in kept],
             "5 length scales": [np.exp(e.z[1:6]) for e in kept],
-            "LE": evidence,
+            "Laplace evidence\nper example": evidence,
             "GACV": gacv,
             "test error (%)": errors,
         },
+        "kept steps of the walk",
     )
     with_error, with_gacv = (float(spearmanr(evidence, v).statistic) for v in (errors, gacv))
     return [
@@ -47,7 +48,7 @@ def figure_1(out: Path, trials: list[Trial]) -> list[Claim]:
             f"%, GACV {gacv[0]:.3f} -> {gacv[-1]:.3f}; rank correlation of LE with error {with_error:.2f}, with GACV "
             f"{with_gacv:.2f}",
             verdict(errors[-1] < errors[0], with_error < -0.3, with_gacv < -0.3),
-            f"one walk of {len(trial.path)} evaluations",
+            f"one walk of {len(trial.path)} evaluations; figure 1 shows {len(kept)} of its kept steps",
         )
     ]
 
@@ -60,10 +61,11 @@ def histograms(out: Path, all_trials: dict[str, dict[str, list[Trial]]]) -> list
     for number, name in ((2, "twonorm"), (3, "pima"), (4, "wdbc")):
         trials = all_trials[name]
         figure, axes = plt.subplots(len(trials), 1, figsize=(6, 8), sharex=True, layout="constrained")
+        figure.supylabel("number of trials")
         top = max(t.error for mine in trials.values() for t in mine)
         for ax, (column, mine) in zip(axes, trials.items()):
             ax.hist([t.error for t in mine], bins=np.arange(0, top + 4, 2))
-            ax.set_title(column, fontsize=9)
+            ax.set_title(f"{column} ({len(mine)} trials)", fontsize=9)
         axes[-1].set_xlabel(f"test error on {name} (%)")
         figure.savefig(out / f"gold_sollich2003_figure{number}.png", dpi=110)
         plt.close(figure)
@@ -77,7 +79,9 @@ def histograms(out: Path, all_trials: dict[str, dict[str, list[Trial]]]) -> list
                 f"simple criteria {min(simple):.1f} to {max(simple):.1f} % ({len(simple)} trials), ascent "
                 f"{min(ascents):.1f} to {max(ascents):.1f} % ({len(ascents)})",
                 verdict(len(ascents) > 2 and np.ptp(ascents) <= np.ptp(simple), max(ascents) < max(simple)),
-                "" if len(ascents) > 2 else "too few ascents by default to show their spread",
+                f"standard deviation {np.std(simple, ddof=1):.1f} against {np.std(ascents, ddof=1):.1f} points"
+                if len(ascents) > 2
+                else "too few ascents to show their spread",
             )
         )
     return claims
@@ -87,18 +91,14 @@ def figures_5_and_6(out: Path, trial: Trial) -> list[Claim]:
     """Traces of the gradient ascent on twonorm."""
     points = np.array([e.z for e in trial.path])
     slopes = np.array([e.gradient for e in trial.path])
-    _traces(
-        out / "gold_sollich2003_figures5_6.png",
-        {
-            "6 length scales": np.exp(points[:, 1:7]),
-            "their gradients": slopes[:, 1:7],
-            "k0": np.exp(points[:, 0]),
-            "k_off": np.exp(points[:, -2]),
-            "C": np.exp(points[:, -1]),
-            "gradients (k0, k_off, C)": slopes[:, [0, -2, -1]],
-            "test error (%)": trial.errors,
-        },
-    )
+    error = {"test error (%)": trial.errors}
+    lengths = {"6 length scales": np.exp(points[:, 1:7]), "gradients along\ntheir logarithms": slopes[:, 1:7]}
+    _traces(out / "gold_sollich2003_figure5.png", lengths | error, "evaluations of the ascent")
+    others = {}
+    for name, column in (("k0", 0), ("k_off", -2), ("C", -1)):
+        others |= {name: np.exp(points[:, column]), f"gradient along\nln {name}": slopes[:, column]}
+    zoom = {"the same, enlarged": np.where(np.array(trial.errors) < 2 * min(trial.errors), trial.errors, np.nan)}
+    _traces(out / "gold_sollich2003_figure6.png", others | error | zoom, "evaluations of the ascent")
     size = np.abs(slopes).max(axis=1)
     z, rising = trial.z, {}
     for k0 in (180.0, 3000.0):
@@ -114,6 +114,7 @@ def figures_5_and_6(out: Path, trial: Trial) -> list[Claim]:
             f"largest gradient {size.max():.1f} nats, {100 * size[-1] / size.max():.0f} % of it at the end after "
             f"{len(size)} evaluations; test error {trial.errors[0]:.1f} -> {trial.errors[-1]:.1f} %",
             verdict(size[-1] < 0.3 * size.max(), trial.errors[-1] < trial.errors[0]),
+            "" if size[-1] < 0.3 * size.max() else "cut short by default; --full allows twice as many steps",
         ),
         Claim(
             "Figure 6",
@@ -121,7 +122,7 @@ def figures_5_and_6(out: Path, trial: Trial) -> list[Claim]:
             "3.7 against 4.0 % on average",
             f"lowest {min(trial.errors):.1f} %, at the end {trial.errors[-1]:.1f} %",
             verdict(min(trial.errors) < trial.errors[-1]),
-            "one ascent",
+            f"one ascent; the lowest is at evaluation {int(np.argmin(trial.errors)) + 1} of {len(trial.errors)}",
         ),
         Claim(
             "Section 5.3",
@@ -174,13 +175,14 @@ def _gacv(found, z: np.ndarray) -> float:
     return found(kernel).criterion
 
 
-def _traces(path: Path, traces: dict) -> None:
+def _traces(path: Path, traces: dict, xlabel: str) -> None:
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(len(traces), 1, figsize=(6, 1.7 * len(traces)), sharex=True, layout="constrained")
     for ax, (name, values) in zip(axes, traces.items()):
-        ax.plot(np.asarray(values))
+        ax.plot(np.asarray(values), ".-", markersize=3, linewidth=1)
         ax.set_ylabel(name, fontsize=8)
-    axes[-1].set_xlabel("step shown")
+    figure.align_ylabels(axes)
+    axes[-1].set_xlabel(xlabel)
     figure.savefig(path, dpi=110)
     plt.close(figure)

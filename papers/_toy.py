@@ -77,6 +77,12 @@ def point(data: Dataset, C: float, K0: float, length: float, *, careful: bool = 
     return Point(naive.value / n, laplace / n, joint.value / n, conditional.value / n, float(error))
 
 
+def draw_target(ax, data: Dataset) -> None:
+    """Draw the target and the examples."""
+    ax.plot(pool(), data.pool_theta, "k", linewidth=1, label="target")
+    ax.plot(data.X.ravel(), data.y, "o", markersize=4, fillstyle="none", label="examples")
+
+
 def peak(x: np.ndarray, values: np.ndarray) -> float:
     """Where a curve over x is largest: the parabola through the best grid point and its neighbours."""
     best = int(np.argmax(values))

@@ -1,7 +1,8 @@
 """Gold & Sollich (2003), Model selection for support vector machine classification
 
-Tables 1 to 5, figures 1 to 6, the local optima and the vanishing gradients. By default a few short trials; ``--full``
-runs 25 trials of each simple criterion and 10 of the gradient ascent (25 on crabs) to convergence, as in the paper.
+Tables 1 to 5, figures 1 to 6, the local optima and the vanishing gradients. By default 25 short trials of each simple
+criterion, as many as in the paper, and 3 of the gradient ascent; ``--full`` runs them to convergence, and 10 ascents
+(25 on crabs), as in the paper.
 The paper gives no bounds, learning rates or thresholds; those here are ours.
 """
 
@@ -22,9 +23,9 @@ from softmargin import BayesianSVC
 REDUCED = {
     "crabs": (25, 30, 3, 60),
     "pima": (25, 30, 3, 60),
-    "wdbc": (4, 15, 1, 40),
-    "twonorm": (4, 15, 1, 40),
-    "ringnorm": (4, 15, 1, 40),
+    "wdbc": (25, 15, 3, 40),
+    "twonorm": (25, 15, 3, 40),
+    "ringnorm": (25, 15, 3, 40),
 }
 FULL = {name: (25, 200, 25 if name == "crabs" else 10, 80) for name in _gold.SETS}
 
@@ -71,7 +72,11 @@ def tables(name: str, trials: dict[str, list[Trial]], counts: tuple[int, int, in
     best = {column: float(values.min()) for column, values in errors.items()}
     few = f"{counts[0]} walk(s) of at most {counts[1]} sweeps, {counts[2]} ascent(s) of at most {counts[3]} steps"
     simple = float(np.mean([means[column] for column in SIMPLE]))
+    theirs = float(np.mean([float(entry.split()[0]) for entry in TABLE_3[name][:4]]))
     ours = ", ".join(f"{column} {_mean_and_sd(errors[column])}" for column in COLUMNS)
+    why = "; the paper's LE2 entry 2.5 ± 5.3 cannot be, with a best trial of 2.2" * (name == "ringnorm")
+    if means["Evid grad"] > simple:
+        why += f"; our walks end better than the paper's: the simple criteria average {simple:.1f}, not {theirs:.1f}"
     return [
         Claim(
             "Table 1",
@@ -88,7 +93,7 @@ def tables(name: str, trials: dict[str, list[Trial]], counts: tuple[int, int, in
             ", ".join(f"{c} {v}" for c, v in zip(COLUMNS, TABLE_3[name])),
             ours,
             verdict(means["Evid grad"] <= simple, means["ES"] <= means["Evid grad"]),
-            few + ("; the paper's LE2 entry 2.5 ± 5.3 cannot be, with a best trial of 2.2" * (name == "ringnorm")),
+            few + why,
         ),
         Claim(
             "Table 4",

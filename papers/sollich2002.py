@@ -47,6 +47,8 @@ def figure_1(out: Path) -> list[Claim]:
     axes[0].plot(theta, total, "--", label="sum v")
     axes[1].plot(theta, normalised, label="P(y = 1)")
     axes[1].plot(theta, 1 - normalised, label="P(y = -1)")
+    for ax, title in zip(axes, ("unnormalised", "normalised")):
+        ax.set(title=title, ylabel="class probability")
     _finish(figure, axes, out / "sollich2002_figure1.png", "theta(x)", "C = 2")
     slope = np.gradient(np.log(normalised / (1 - normalised)), theta)
     inner, outer = slope[np.abs(theta) < 0.9], slope[np.abs(theta) > 1.1]
@@ -95,7 +97,8 @@ def figure_3(out: Path, n_samples: int) -> list[Claim]:
     axes[0].plot(x, prior[0], label="Q(theta): n = 0")
     axes[0].plot(x, effective[0], "--", label="P(theta): n = 50")
     axes[0].axhspan(-1, 1, color="grey", alpha=0.15)
-    _finish(figure, axes, out / "sollich2002_figure3.png", "x", "samples")
+    axes[0].set_ylabel("theta(x)")
+    _finish(figure, axes, out / "sollich2002_figure3.png", "x", "samples; the gap |theta| < 1 is shaded")
     gaps = [100 * float(np.mean(np.abs(t) < 1)) for t in (prior, effective)]
     changes = [float(np.mean(np.sum(np.diff(np.sign(t), axis=1) != 0, axis=1))) for t in (prior, effective)]
     return [
@@ -118,8 +121,9 @@ def figure_4(out: Path) -> list[Claim]:
     hard = MAP().infer(shape(data.X), data.y, Hinge(1e4))
     fit = shape(x, data.X) @ hard.beta
     figure, axes = _subplots(1, 1)
-    _target(axes[0], data)
+    _toy.draw_target(axes[0], data)
     axes[0].plot(GRID, fit, ":", label="noise-free SVM")
+    axes[0].set_ylabel("theta(x)")
     _finish(figure, axes, out / "sollich2002_figure4.png", "x", "data set 1")
     errors = int(np.sum(data.y * hard.mean < 0))
     target = np.interp(GRID, _toy.pool(), data.pool_theta)
@@ -158,8 +162,10 @@ def figures_9_and_10(out: Path, n_draws: int) -> list[Claim]:
     axes[0].plot(GRID, truth, "k", label="truth")
     for name, value in latent.items():
         axes[2].plot(GRID, value, label=name)
-    _target(axes[2], data)
-    _finish(figure, axes, out / "sollich2002_figures9_10.png", "x", "")
+    for ax, label in zip(axes, ("P(y = 1 | x)", "probability of the rarer class", "theta(x)")):
+        ax.set_ylabel(label)
+    _toy.draw_target(axes[2], data)
+    _finish(figure, axes, out / "sollich2002_figures9_10.png", "x", "figure 9 (also on a log scale) and figure 10")
     return [*_figure_9(p, truth), *_figure_10(latent, posterior)]
 
 
@@ -228,11 +234,6 @@ def _subplots(rows: int, columns: int):
     size = (6 * columns, 3.4 * rows)
     figure, axes = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False)
     return figure, axes.ravel()
-
-
-def _target(ax, data) -> None:
-    ax.plot(_toy.pool(), data.pool_theta, "k", linewidth=1, label="target")
-    ax.plot(data.X.ravel(), data.y, "o", markersize=4, fillstyle="none", label="examples")
 
 
 def _finish(figure, axes, path: Path, xlabel: str, title: str) -> None:

@@ -1,5 +1,7 @@
 """The papers' scripts: one cheap figure each, and the summary."""
 
+import re
+from pathlib import Path
 from types import SimpleNamespace
 
 import matplotlib
@@ -13,7 +15,7 @@ matplotlib.use("Agg")
 # The scripts live beside the package, not in it.
 papers = pytest.importorskip("papers")
 from papers import _gold, _gold_figures, gao2003, kwok1999, sollich2000, sollich2002  # noqa: E402
-from papers._claims import Claim, section, update, verdict  # noqa: E402
+from papers._claims import Claim, _read, section, update, verdict  # noqa: E402
 
 
 def check(claims, path):
@@ -71,6 +73,35 @@ def test_summary_keeps_the_sections_that_were_not_run(tmp_path):
     assert "a \\| b" in text and "1 yes" in text
     update(path, {"one": first.replace("First", "Renewed")}, ["one", "two"])
     assert "## First" not in path.read_text() and "## Renewed" in path.read_text()
+
+
+ITEMS = {
+    "sollich2002": [f"Figure {k}" for k in range(1, 11)],
+    "gold_sollich2003": [*(f"Table {k}" for k in range(1, 6)), *(f"Figure {k}" for k in range(1, 7))],
+    "gao2003": [f"Figure {k}" for k in range(1, 4)],
+    "sollich2000": ["Figure 1", "Figure 2"],
+    "kwok1999": ["Figure 1", "Figure 2"],
+}
+
+
+def summary():
+    """Rows of the tracked summary: script name -> list of [item, claim, paper, ours, agrees, why]."""
+    text = (Path(papers.__file__).parent / "RESULTS.md").read_text()
+    return {name: [_cells(line) for line in part.splitlines()[6:] if line] for name, part in _read(text).items()}
+
+
+def _cells(line):
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_every_figure_and_table_has_a_measured_row(name):
+    rows = summary()[name]
+    named = " ".join(row[0] for row in rows)
+    for item in ITEMS[name]:
+        kind, number = item.split()
+        assert re.search(rf"{kind}s? (\d+ and )?{number}(?!\d)", named), item
+    assert all(re.search(r"\d|cycles", row[3]) for row in rows)
 
 
 def test_verdicts_and_bad_ones():
