@@ -41,6 +41,12 @@ def test_gradients_agree_with_differences(criterion):
     assert np.sum(found.d_gram * K) == pytest.approx(by_k, abs=0.25)
 
 
+@pytest.mark.parametrize("criterion", [ConditionalEvidence, JointEvidence])
+def test_resolution_is_about_the_monte_carlo_error(criterion):
+    values = [evaluate(criterion(seed=seed))[1].value for seed in range(20)]
+    assert 0.2 * criterion.resolution < np.std(values) < 2 * criterion.resolution
+
+
 def test_same_point_same_value():
     assert evaluate(ConditionalEvidence())[1].value == evaluate(ConditionalEvidence())[1].value
 

@@ -26,7 +26,7 @@ class ConditionalEvidence:
         Of the common random numbers.
     """
 
-    schedule: Schedule = field(default_factory=lambda: Schedule(n_islands=8, n_particles=32))
+    schedule: Schedule = field(default_factory=lambda: Schedule(8, 32, n_moves=12, sampler="slice"))
     seed: int = 0
 
     name: ClassVar[str] = "conditional_evidence"
@@ -34,6 +34,8 @@ class ConditionalEvidence:
     smooth: ClassVar[bool] = True
     inference: ClassVar[str | None] = "ep"
     kind: ClassVar[str] = "conditional"
+    resolution: ClassVar[float] = 0.1
+    """Nats, about the normaliser's standard error: a search need not chase smaller gains."""
 
     def likelihood(self, likelihood: Likelihood) -> Likelihood:
         """Return the model's own likelihood."""

@@ -192,7 +192,8 @@ class Climb:
 
     def _stage(self, objective: Objective, stage: Stage, z: Array, seed: int) -> SearchResult:
         tuning, box = self.tuning, self.coordinates.bounds
-        search = get_search(tuning.search or "lbfgs")(max_iter=tuning.max_iter, tol=tuning.tol)
+        tol = max(tuning.tol, getattr(objective.criterion, "resolution", 0.0))
+        search = get_search(tuning.search or "lbfgs")(max_iter=tuning.max_iter, tol=tol)
         if search.needs_gradient and not objective.criterion.smooth:
             raise ValueError(
                 f"search={search.name!r} needs gradients and criterion={objective.criterion.name!r} has none; "

@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from softmargin.likelihoods._label_mass import log_mass, mass_slopes
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
 from softmargin.likelihoods.link import Link
 
@@ -40,6 +41,8 @@ class SlackLikelihood(ABC):
 
     param_names: ClassVar[tuple[str, ...]] = ("C",)
     is_classifier: ClassVar[bool] = True
+    power: ClassVar[int]
+    """p of the loss max(1 - z, 0)^p / p."""
 
     @property
     @abstractmethod
@@ -89,13 +92,11 @@ class SlackLikelihood(ABC):
 
     def log_v(self, f: Array) -> Array:
         """ln v(f) = ln[Q(+1 | f) + Q(-1 | f)] <= 0."""
-        return np.logaddexp(self.log_prob(1.0, f), self.log_prob(-1.0, f))
+        return log_mass(f, self.C, self.log_kappa, self.power == 2)
 
     def d_log_v(self, f: Array) -> tuple[Array, Array]:
         """Return the derivatives of ln v(f) with respect to f and to C."""
-        p = self.normalised().prob(1.0, f)
-        d_f = self.C * ((1 - p) * self.d_loss(-f)[0] - p * self.d_loss(f)[0])
-        return d_f, self.d_log_kappa - p * self.loss(f) - (1 - p) * self.loss(-f)
+        return mass_slopes(f, self.C, self.d_log_kappa, self.power == 2)
 
     def tilted_moments(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedMoments:
         """Integrate Q(y | f)^w against N(f; m, v), in closed form."""

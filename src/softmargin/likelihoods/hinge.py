@@ -34,6 +34,7 @@ class Hinge(SlackLikelihood):
     """
 
     name: ClassVar[str] = "hinge"
+    power: ClassVar[int] = 1
 
     @property
     def log_kappa(self) -> float:

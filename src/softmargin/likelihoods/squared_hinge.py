@@ -31,6 +31,7 @@ class SquaredHinge(SlackLikelihood):
     """
 
     name: ClassVar[str] = "squared_hinge"
+    power: ClassVar[int] = 2
 
     @cached_property
     def _peak(self) -> float:

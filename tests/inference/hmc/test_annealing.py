@@ -8,21 +8,25 @@ from softmargin.inference.hmc.annealing import _resample
 
 from .cases import REFERENCES, TARGETS, exact
 
+SCHEDULES = {"rotation": Schedule(), "slice": Schedule(n_moves=12, sampler="slice")}
 
+
+@pytest.mark.parametrize("sampler", SCHEDULES)
 @pytest.mark.parametrize("reference", REFERENCES)
 @pytest.mark.parametrize("name", TARGETS)
-def test_value_agrees_with_integration(name, reference):
-    estimate = anneal(np.random.default_rng(8), REFERENCES[reference], TARGETS[name])
-    # 16 islands: Student's t with 15 degrees of freedom; |t| > 4 has probability 1e-3, for 14 cases.
+def test_value_agrees_with_integration(name, reference, sampler):
+    estimate = anneal(np.random.default_rng(8), REFERENCES[reference], TARGETS[name], SCHEDULES[sampler])
+    # 16 islands: Student's t with 15 degrees of freedom; |t| > 4 has probability 1e-3, for 28 cases.
     assert abs(estimate.log_z - exact(TARGETS[name]).log_z) < 3 * estimate.standard_error
     assert estimate.standard_error < 0.12
     assert estimate.levels[-1] == 1
 
 
+@pytest.mark.parametrize("sampler", SCHEDULES)
 @pytest.mark.parametrize("name", ["hinge", "conditional", "joint"])
-def test_standard_error_is_honest(name):
-    truth = exact(TARGETS[name]).log_z
-    runs = [anneal(np.random.default_rng(seed), REFERENCES["prior"], TARGETS[name]) for seed in range(100)]
+def test_standard_error_is_honest(name, sampler):
+    truth, schedule = exact(TARGETS[name]).log_z, SCHEDULES[sampler]
+    runs = [anneal(np.random.default_rng(seed), REFERENCES["prior"], TARGETS[name], schedule) for seed in range(100)]
     deviation = np.array([(run.log_z - truth) / run.standard_error for run in runs])
     # Student's t with 15 degrees of freedom: 2.13 covers 95 %; 100 repeats have a binomial sd of 2.2 %.
     assert 0.88 <= np.mean(np.abs(deviation) < 2.13) <= 1.0
@@ -55,7 +59,12 @@ def test_resampling_keeps_expected_counts():
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"n_islands": 1}, "n_islands"), ({"ess": 1.5}, "ess"), ({"levels": (0.5, 0.4, 1.0)}, "levels")],
+    [
+        ({"n_islands": 1}, "n_islands"),
+        ({"ess": 1.5}, "ess"),
+        ({"levels": (0.5, 0.4, 1.0)}, "levels"),
+        ({"sampler": "paper"}, "sampler"),
+    ],
 )
 def test_wrong_schedules_are_named(settings, message):
     with pytest.raises(ValueError, match=message):

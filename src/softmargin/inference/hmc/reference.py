@@ -55,7 +55,7 @@ class Spectrum:
 class Reference:
     """A Gaussian N(m, S) over theta, and the matrices that map between theta and z.
 
-    Chains are rows: ``theta = z @ root``, a draw of z around `z_mean` is ``noise @ draw``.
+    Chains are rows: ``theta = z @ root``, a draw of z around `z_mean` is ``whiten(noise)``.
     """
 
     spectrum: Spectrum
@@ -67,8 +67,8 @@ class Reference:
     """m, shape (n,)."""
     z_mean: Array
     """m = K^1/2 z_mean, shape (n,)."""
-    draw: Array
-    """L^-1 with P = L L', shape (n, n): noise to z."""
+    draw: Array | None
+    """L^-1 with P = L L', shape (n, n): noise to z; None for the prior, whose P is the identity."""
     spread: Array
     """L^-1 K^1/2, shape (n, n): noise to theta; S = spread' spread."""
     covariance: Array
@@ -84,7 +84,7 @@ class Reference:
         spectrum = K if isinstance(K, Spectrum) else Spectrum.of(K)
         zero, root = np.zeros(len(spectrum.values)), spectrum.root
         # S = K from the clipped eigenvalues, so that it is the square of the root.
-        return cls(spectrum, zero, zero, zero, zero, np.eye(len(zero)), root, root @ root, root, 0.0)
+        return cls(spectrum, zero, zero, zero, zero, None, root, root @ root, root, 0.0)
 
     @classmethod
     def sites(cls, K: Array | Spectrum, tau: Array, nu: Array) -> "Reference":
@@ -106,15 +106,23 @@ class Reference:
             raise ValueError(f"the {posterior.method!r} posterior has no Gaussian sites; use 'ep' or 'variational'")
         return cls.sites(K, posterior.site_precision, posterior.site_shift)
 
+    def whiten(self, noise: Array) -> Array:
+        """Turn standard normal noise into a draw of z around `z_mean`, shape (chains, n)."""
+        return noise if self.draw is None else noise @ self.draw
+
     def residual(self, target: Target, theta: Array) -> Array:
         """r(theta) = ln w + tau theta^2 / 2 - nu theta, shape (chains,)."""
+        if self.draw is None:
+            return target.log_weight(theta)
         return target.log_weight(theta) + theta**2 @ (0.5 * self.tau) - theta @ self.nu
 
     def force(self, target: Target, theta: Array) -> Array:
         """Slope of the residual, shape (chains, n)."""
+        if self.draw is None:
+            return target.slope(theta)
         return target.slope(theta) + self.tau * theta - self.nu
 
     def sample(self, rng: np.random.Generator, n_chains: int) -> tuple[Array, Array]:
         """Draw (z, theta), each of shape (n_chains, n), from the reference Gaussian."""
         noise = rng.standard_normal((n_chains, len(self.mean)))
-        return self.z_mean + noise @ self.draw, self.mean + noise @ self.spread
+        return self.z_mean + self.whiten(noise), self.mean + noise @ self.spread

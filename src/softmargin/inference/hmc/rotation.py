@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmargin._linalg import Array
+from softmargin.inference.hmc._trajectory import kick, rotate
 from softmargin.inference.hmc.reference import Reference
 from softmargin.inference.hmc.targets import Target
 
@@ -111,22 +112,19 @@ def _integrate(
     cos, sin = np.cos(e), np.sin(e)
     x, u = state.theta - reference.mean, noise @ reference.spread
     force, push = state.force, state.push
-    error = np.zeros(len(noise))
+    theta, error = np.empty_like(x), np.zeros(len(noise))
     # z moves linearly with the forces: a kick at angle t turns into sin(angle - t) of position at the end.
     impulse = np.zeros_like(x)
     for k in range(n_kicks + 1):
         h = power * e * (0.5 if k in (0, n_kicks) else 1.0)
-        # |u + h S f|^2 / 2 - |u|^2 / 2 in the metric S^-1.
-        error += h * np.einsum("ij,ij->i", force, u + (0.5 * h) * push)
+        kick(u, force, push, h, error)
         if k == n_kicks:
             break
-        u = u + h * push
         impulse += (h * np.sin(angle - k * e)) * force
-        x, u = cos * x + sin * u, cos * u - sin * x
-        theta = x + reference.mean
+        rotate(x, u, cos, sin, reference.mean, theta)
         force = reference.force(target, theta)
         push = force @ reference.covariance
     z = reference.z_mean + np.cos(angle) * (state.z - reference.z_mean)
-    z += np.sin(angle) * (noise @ reference.draw) + impulse @ reference.gain
+    z += np.sin(angle) * reference.whiten(noise) + impulse @ reference.gain
     end = replace(state, z=z, theta=theta, residual=reference.residual(target, theta), force=force, push=push)
     return end, error - power * (end.residual - state.residual)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softmargin._linalg import Array
+from softmargin.inference.hmc._trajectory import points
 from softmargin.inference.hmc.reference import Reference
 from softmargin.inference.hmc.targets import Target
 
@@ -26,6 +27,10 @@ class State:
     """Shape (chains, n)."""
     residual: Array
     """Shape (chains,)."""
+
+    def take(self, index: Array) -> "State":
+        """The chains `index`, in that order (resampling)."""
+        return State(self.z[index], self.theta[index], self.residual[index])
 
 
 @dataclass(frozen=True)
@@ -51,13 +56,14 @@ def step(
     level = power * state.residual + np.log(rng.random(n_chains))
     angle = rng.uniform(0, 2 * np.pi, n_chains)
     low, high = angle - 2 * np.pi, angle.copy()
-    residual, shrinks = state.residual.copy(), np.zeros(n_chains, dtype=int)
-    active = np.arange(n_chains)
+    theta, residual, shrinks = state.theta.copy(), state.residual.copy(), np.zeros(n_chains, dtype=int)
+    active, trial = np.arange(n_chains), np.empty_like(theta)
     for _ in range(MAX_SHRINK):
-        t = angle[active, None]
-        found = reference.residual(target, reference.mean + np.cos(t) * x[active] + np.sin(t) * u[active])
+        t, trial = angle[active], trial[: len(active)]
+        points(x, u, np.cos(t), np.sin(t), reference.mean, active, trial)
+        found = reference.residual(target, trial)
         inside = power * found > level[active]
-        residual[active[inside]] = found[inside]
+        residual[active[inside]], theta[active[inside]] = found[inside], trial[inside]
         active = active[~inside]
         if len(active) == 0:
             break
@@ -69,6 +75,5 @@ def step(
     # The bracket shrinks to the present point itself, where the chain then stays.
     angle[active] = 0.0
     t = angle[:, None]
-    z = reference.z_mean + np.cos(t) * (state.z - reference.z_mean) + np.sin(t) * (noise @ reference.draw)
-    theta = reference.mean + np.cos(t) * x + np.sin(t) * u
+    z = reference.z_mean + np.cos(t) * (state.z - reference.z_mean) + np.sin(t) * reference.whiten(noise)
     return State(z, theta, residual), Info(shrinks)

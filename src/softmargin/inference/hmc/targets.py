@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import logsumexp, softmax
 
 from softmargin._linalg import Array
 from softmargin.likelihoods import Likelihood
@@ -108,26 +107,28 @@ class JointNormaliser:
     n_examples: float
     weight: Array | None = None
 
-    def _log_share(self, log_v: Array) -> Array:
-        """ln(share_i v_i), the shares adding up to one."""
-        if self.weight is None:
-            return log_v - np.log(log_v.shape[-1])
-        with np.errstate(divide="ignore"):
-            return log_v + np.log(self.weight / np.sum(self.weight))
+    def _shares(self, theta: Array) -> tuple[Array, Array]:
+        """ln of the average of v, shape (...,), and every input's share in it, shape (..., n)."""
+        share = self.likelihood.log_v(theta)
+        top = share.max(axis=-1, keepdims=True)
+        share -= top
+        np.exp(share, out=share)
+        share *= 1 / share.shape[-1] if self.weight is None else self.weight / np.sum(self.weight)
+        mean = share.sum(axis=-1, keepdims=True)
+        share /= mean
+        return (top + np.log(mean))[..., 0], share
 
     def log_weight(self, theta: Array) -> Array:
         """N times ln of the average of v."""
-        return self.n_examples * np.asarray(logsumexp(self._log_share(self.likelihood.log_v(theta)), axis=-1))
+        return self.n_examples * self._shares(theta)[0]
 
     def slope(self, theta: Array) -> Array:
         """N v'_i / sum_j v_j."""
-        share = softmax(self._log_share(self.likelihood.log_v(theta)), axis=-1)
-        return self.n_examples * share * self.likelihood.d_log_v(theta)[0]
+        return self.n_examples * self._shares(theta)[1] * self.likelihood.d_log_v(theta)[0]
 
     def d_params(self, theta: Array) -> Array:
         """N times the v-weighted average of d ln v/dC."""
-        share = softmax(self._log_share(self.likelihood.log_v(theta)), axis=-1)
-        return self.n_examples * (share * self.likelihood.d_log_v(theta)[1]).sum(axis=-1)[None]
+        return self.n_examples * (self._shares(theta)[1] * self.likelihood.d_log_v(theta)[1]).sum(axis=-1)[None]
 
 
 def _weighted(values: Array, weight: Array | None) -> Array:
