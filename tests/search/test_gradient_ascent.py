@@ -16,6 +16,7 @@ from softmargin.inference import EP, HMC
 from softmargin.likelihoods import Hinge
 from softmargin.search import LBFGS, Coordinates, GradientAscent, LogParameter, Objective
 from softmargin.search import checkpoint as files
+from softmargin.search.objective import Evaluation
 
 
 def problem(n=30, inference=None):
@@ -35,7 +36,8 @@ def test_reaches_the_optimum_of_lbfgs(rule):
     objective, coordinates = problem()
     best = LBFGS(tol=1e-6).maximise(objective, coordinates.start, coordinates.bounds)
     found = GradientAscent(rule=rule, max_iter=80).maximise(objective, coordinates.start, coordinates.bounds)
-    assert found.best.value == pytest.approx(best.best.value, abs=0.05)
+    # There is a second optimum on the bound of the amplitude, 0.75 nat higher, that L-BFGS misses from this start.
+    assert found.best.value > best.best.value - 0.05
 
 
 def test_sampled_gradients_reach_the_optimum_of_ep():
@@ -44,7 +46,23 @@ def test_sampled_gradients_reach_the_optimum_of_ep():
     sampled, _ = problem(inference=HMC(n_chains=32, n_warmup=20, n_draws=40, evidence=False, check=False))
     found = GradientAscent(max_iter=30).maximise(sampled, coordinates.start, coordinates.bounds)
     # The sampled evidence has its maximum where EP's is within a tenth of a nat.
-    assert objective(found.point).value == pytest.approx(best.best.value, abs=0.15)
+    assert objective(found.point).value > best.best.value - 0.15
+
+
+def test_reaches_a_far_optimum_through_noise():
+    # Like ringnorm's: the amplitude 5 units away on a soft ridge, stiff length scales, gradients with noise 0.3.
+    rng = np.random.default_rng(0)
+    ridge = np.concatenate([[1.0], np.full(20, 0.1)])
+    hessian = 60 * (np.eye(21) - np.outer(ridge, ridge) / (ridge @ ridge)) + 0.8 * np.outer(ridge, ridge)
+    optimum = 5 * ridge
+
+    def objective(z):
+        slope = hessian @ (optimum - z)
+        value = -0.5 * (optimum - z) @ slope
+        return Evaluation(z, value, slope + 0.3 * rng.standard_normal(21), value, None)
+
+    found = GradientAscent(max_iter=80).maximise(objective, np.zeros(21), np.tile([-9.0, 9.0], (21, 1)))
+    assert found.best.value > -0.1
 
 
 def test_bounds_hold():

@@ -3,8 +3,9 @@
 rule="paper": each parameter has its own learning rate; it grows while the gradient does not decline quickly, and a step
 after which a gradient has grown sharply, or the direction has turned back, is discarded and redone with a smaller
 rate. The search ends when gradients are a small fraction of their peak. The paper gives none of the constants; those
-here are ours. rule="adam" (default) scales every step by the running size of the gradient, shrinks it with time, and
-returns the average of the last points; with common random numbers and persistent chains few samples are enough.
+here are ours. rule="adam" (default) scales every step by the running size of the gradient, lets every parameter's rate
+grow while its gradient keeps its sign and shrink where it does not, and returns the average of the last points; with
+common random numbers and persistent chains few samples are enough.
 """
 
 from collections.abc import Callable
@@ -23,6 +24,8 @@ from softmargin.search.watch import StopSearch
 RULES = ("adam", "paper")
 LARGEST_STEP = 0.5
 """Of a log hyperparameter, in one step."""
+RATES = (1e-3, 0.25)
+"""Within which the rates of rule "adam" adapt."""
 
 
 @dataclass
@@ -128,7 +131,7 @@ class GradientAscent:
             state.done = True
         if state.done:
             return
-        move = _adam(state, gradient, self.rate) if self.rule == "adam" else _paper(state, gradient)
+        move = _adam(state, gradient) if self.rule == "adam" else _paper(state, gradient)
         state.point = np.clip(state.point + move, bounds[:, 0], bounds[:, 1])
         if self.rule == "adam" and state.step > 0.75 * self.max_iter:
             state.tail.append(state.point)
@@ -155,14 +158,20 @@ class GradientAscent:
         checkpoint.save(Path(self.checkpoint), content)
 
 
-def _adam(state: _State, gradient: Array, rate: float) -> Array:
-    """A step of about `rate` along every consistent direction, shrinking as 1/(1 + t/20)."""
-    forget = (0.8, 0.9)
+def _adam(state: _State, gradient: Array) -> Array:
+    """A step of about its rate along every parameter whose gradient keeps its sign.
+
+    Amplitudes often lie several units of their logarithm away on a ridge, length scales near by with a gradient that is
+    mostly noise: a rate of each parameter's own takes the first there and lets the second settle.
+    """
+    forget = (0.7, 0.9)
+    if state.step > 1:
+        state.rates = np.clip(state.rates * np.where(gradient * state.first > 0, 1.2, 0.8), *RATES)
     state.first = forget[0] * state.first + (1 - forget[0]) * gradient
     state.second = forget[1] * state.second + (1 - forget[1]) * gradient**2
     mean = state.first / (1 - forget[0] ** state.step)
     scale = np.sqrt(state.second / (1 - forget[1] ** state.step))
-    return rate / (1 + state.step / 20) * mean / np.maximum(scale, 1e-12)
+    return state.rates * mean / np.maximum(scale, 1e-12)
 
 
 def _paper(state: _State, gradient: Array) -> Array:
