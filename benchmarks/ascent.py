@@ -27,7 +27,7 @@ from softmargin.likelihoods import Hinge
 from softmargin.search import LBFGS, Coordinates, GradientAscent, HyperPrior, LogParameter, Objective
 
 SETS = ["crabs", "pima", "wdbc", "twonorm", "ringnorm"]
-SAMPLER = HMC(n_chains=32, n_warmup=15, n_draws=20, evidence=False, check=False)
+SAMPLER = HMC(n_chains=32, n_warmup=15, n_draws=20, evidence=False, common=False, check=False)
 SCHEDULE = Schedule(n_islands=16, n_particles=64)
 
 

@@ -200,6 +200,8 @@ class Climb:
                 "use search='random_walk'"
             )
         objective.gradients = search.needs_gradient
+        if search.name == "gradient_ascent":
+            objective.inference = _with_new_noise(objective.inference)
         if not search.needs_gradient:
             objective.inference = _without_gradients(objective.inference)
             objective.criterion = _without_gradients(objective.criterion)
@@ -262,6 +264,11 @@ def _without_matrices(evaluation: Evaluation) -> Evaluation:
 def _without_gradients(part: Any) -> Any:
     """An inference or a criterion that leaves its gradient out, if it can."""
     return replace(part, gradients=False) if hasattr(part, "gradients") else part
+
+
+def _with_new_noise(part: Any) -> Any:
+    """A sampler that draws new numbers at every step: the average over steps does not remove the same noise again."""
+    return replace(part, common=False) if hasattr(part, "common") else part
 
 
 def search_ep(criterion: str) -> EP:

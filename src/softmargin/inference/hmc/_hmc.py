@@ -1,6 +1,6 @@
 """Hybrid Monte Carlo as an inference (Gold & Sollich 2003, section 4.2; Sollich 2002, sections 5 and 6)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -39,6 +39,10 @@ class HMC:
     schedule : Schedule
         How carefully to anneal.
     random_state : int or None
+    common : bool
+        Whether runs that go on from an earlier one use its random numbers again: then neighbouring hyperparameters
+        are compared without most of the noise. If not, every run draws new ones: then the average over the steps of
+        a gradient ascent removes the noise, which common numbers leave the same at every step.
     check : bool
         Whether to compute the diagnostics (with arviz-stats installed) and warn when they fail.
 
@@ -62,6 +66,7 @@ class HMC:
     evidence: bool = True
     schedule: Schedule = field(default_factory=Schedule)
     random_state: int | None = 0
+    common: bool = True
     check: bool = True
 
     name: ClassVar[str] = "hmc"
@@ -82,7 +87,9 @@ class HMC:
         check_likelihood(self, likelihood)
         if self.reference not in REFERENCES:
             raise ValueError(f"unknown reference {self.reference!r}; choose one of {REFERENCES}")
-        rng = np.random.default_rng(self.random_state)
+        run = 0 if self.common or not isinstance(start, SampledPosterior) else start.run + 1
+        seed = self.random_state if run == 0 or self.random_state is None else (self.random_state, run)
+        rng = np.random.default_rng(seed)
         spectrum = Spectrum.of(K)
         guide = EP().infer(K, y, likelihood, weight, start) if self.reference == "ep" else None
         reference = Reference.posterior(spectrum, guide) if guide is not None else Reference.prior(spectrum)
@@ -93,7 +100,7 @@ class HMC:
         if self.evidence:
             annealed = anneal(rng, reference, target, self.schedule)
             log_z, error = annealed.log_z, annealed.standard_error
-        return self._posterior(draws, likelihood, guide, log_z, error)
+        return replace(self._posterior(draws, likelihood, guide, log_z, error), run=run)
 
     def _posterior(
         self, draws: Draws, likelihood: Likelihood, guide: Posterior | None, log_z: float, error: float

@@ -35,6 +35,8 @@ class SampledPosterior(Posterior):
     """Samples that predictions average over, evenly spaced among the draws."""
     diagnostics: Diagnostics | None = None
     """None without arviz-stats."""
+    run: int = 0
+    """How many earlier runs, each with random numbers of its own, the chains have gone on from."""
 
     def kept(self) -> Array:
         """Whitened samples in the eigenvectors' basis, shape (n_kept, n): theta = U lambda^1/2 kept."""
