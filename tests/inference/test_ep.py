@@ -99,6 +99,17 @@ def test_warm_start_reaches_the_same_fixed_point(likelihood):
     assert_allclose(warm.mean, cold.mean, atol=1e-6)
 
 
+def test_noise_far_below_the_spread_of_the_function_converges_to_its_last_digits():
+    """v (1 + v h) has eight digits left here; a tolerance beyond them is not a failure, and the fit interpolates."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, 15)
+    K = 4 * np.exp(-2 * (X[:, None] - X) ** 2) + np.eye(15)
+    y = np.sin(X)
+    p = EP(tol=1e-12).infer(K, y, EpsilonInsensitive(2e4, 2e-6))
+    assert p.method == "ep"
+    assert_allclose(p.mean, y, atol=5e-4)
+
+
 def test_warm_start_at_the_answer_costs_one_sweep():
     K, y, _ = random_problem(7, 20)
     cold = EP().infer(K, y, Hinge(1.0))

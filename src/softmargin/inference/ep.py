@@ -27,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 ACCELERATE_BELOW = 2e-2
 """Residual below which Anderson acceleration replaces damped steps."""
+ROUNDING, LARGEST_ROUNDING = 64 * float(np.finfo(float).eps), 1e-3
+"""Relative error of 1 + v h, which a strong site makes small, in units of its inverse; and what is accepted at most."""
 PATIENCE = 15
 """Sweeps without a clear gain after which an attempt is given up: it cycles."""
 
@@ -39,6 +41,17 @@ class State(NamedTuple):
     residual: float
     target: Array
     """Sites (tau, nu) that would match the tilted moments, shape (2n,)."""
+
+    def agrees(self, tol: float) -> bool:
+        """Whether tilted and posterior moments agree to `tol`, or to the digits that the tilted variance has.
+
+        That is v (1 + v h), and 1 + v h rounds where the noise is thousands of times smaller than the cavity's spread.
+        """
+        if self.residual <= tol:
+            return True
+        g = self.gaussian
+        rounding = ROUNDING * float(np.max(g.cavity_variance / g.variance))
+        return self.residual <= min(rounding, LARGEST_ROUNDING)
 
     def log_evidence(self) -> float:
         """ln Z_EP."""
@@ -87,7 +100,7 @@ class EP:
         for sites, damping in self._attempts(K, y, likelihood, weight, start):
             state, used = self._iterate(K, y, likelihood, weight, sites, damping)
             sweeps += used
-            if state is not None and state.residual <= self.tol:
+            if state is not None and state.agrees(self.tol):
                 return gaussian_posterior(state, sweeps, gradients=self.gradients)
         warnings.warn(
             f"EP did not converge in {sweeps} sweeps; the variational posterior is used instead. "
@@ -112,12 +125,12 @@ class EP:
     def _iterate(
         self, K: Array, y: Array, likelihood: Likelihood, weight: Array | None, sites: Array, damping: float
     ) -> tuple[State | None, int]:
-        """Sweep until the residual is below `tol`; return the last state (None if improper) and the sweeps used."""
+        """Sweep until the moments agree; return the last state (None if improper) and the sweeps used."""
         n = len(y)
         anderson = Anderson()
         best, waited = np.inf, 0
         sweep, state = 1, evaluate(K, y, likelihood, weight, sites)
-        while state is not None and state.residual > self.tol and sweep < self.max_sweeps:
+        while state is not None and not state.agrees(self.tol) and sweep < self.max_sweeps:
             waited = 0 if state.residual < 0.7 * best else waited + 1
             best = min(best, state.residual)
             if waited > PATIENCE:
