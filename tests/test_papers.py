@@ -108,3 +108,8 @@ def test_verdicts_and_bad_ones():
     assert (verdict(True, True), verdict(True, False), verdict(False)) == ("yes", "partly", "no")
     with pytest.raises(ValueError, match="perhaps"):
         Claim("Table 1", "c", "1", "1", "perhaps")
+
+
+def test_every_disagreement_is_explained():
+    unexplained = [row[:2] for rows in summary().values() for row in rows if row[4] in ("no", "partly") and not row[5]]
+    assert unexplained == []
