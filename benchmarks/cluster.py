@@ -19,11 +19,11 @@ from pathlib import Path
 import dask
 import dask.array as da
 import numpy as np
+from distributed import Client, LocalCluster
 from threadpoolctl import threadpool_limits
 
 from benchmarks._report import table, write
 from benchmarks.scale import smooth
-from distributed import Client, LocalCluster
 from softmargin import BayesianSVC
 
 CHUNK = 20_480

@@ -23,8 +23,8 @@ from benchmarks._report import table, write
 from softmargin.datasets import load_crabs, load_pima, load_ringnorm, load_twonorm, load_wdbc
 from softmargin.evidence import Chaining, log_evidence
 from softmargin.inference.ep import EP
-from softmargin.inference.hmc import DataTarget, Draws, Reference, Settings, Spectrum, diagnose, sample
 from softmargin.likelihoods import Hinge
+from softmargin.sampling import DataTarget, Draws, Reference, Settings, Spectrum, diagnose, sample
 
 LOADERS = {
     "crabs": load_crabs,

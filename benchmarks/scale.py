@@ -33,10 +33,9 @@ from threadpoolctl import threadpool_limits
 from benchmarks._report import table, write
 from softmargin import BayesianSVC
 from softmargin.datasets import load_keel
-from softmargin.distributed._rows import FAN_IN
-from softmargin.inference._rows import BLOCK_ROWS, LocalRows
 from softmargin.inference._sparse_sums import Gaussian, RowStatistic, SparsePrior
 from softmargin.likelihoods import Hinge
+from softmargin.rows import BLOCK_ROWS, FAN_IN, LocalRows
 
 
 def cpu(function, repeats=1):

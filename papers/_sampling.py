@@ -6,8 +6,8 @@ from sklearn.gaussian_process.kernels import RBF
 from papers import _gold
 from papers._claims import Claim, verdict
 from softmargin.inference import MAP
-from softmargin.inference.hmc import DataTarget, paper
 from softmargin.likelihoods import Hinge
+from softmargin.sampling import DataTarget, paper
 
 K0, LENGTH, ROWS = 180.0, 8.0, 40
 SMALL, LARGE = 1.0, 20.0

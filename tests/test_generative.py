@@ -6,8 +6,8 @@ from scipy.stats import chi2_contingency, ks_2samp
 from sklearn.gaussian_process.kernels import RBF
 
 from softmargin.generative import sample_datasets, sample_effective_prior, sample_prior
-from softmargin.inference.hmc import Schedule
 from softmargin.likelihoods import EpsilonInsensitive, Hinge, Logistic
+from softmargin.sampling import Schedule
 
 KERNEL = 1.25 * RBF(0.2)
 POOL = np.linspace(0, 1, 12)[:, None]

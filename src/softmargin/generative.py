@@ -15,8 +15,8 @@ from sklearn.gaussian_process.kernels import Kernel
 from softmargin import kernels
 from softmargin._linalg import Array
 from softmargin.evidence._estimate import as_generator
-from softmargin.inference.hmc import JointNormaliser, Reference, Schedule, Spectrum, anneal
 from softmargin.likelihoods import Likelihood
+from softmargin.sampling import JointNormaliser, Reference, Schedule, Spectrum, anneal
 
 METHODS = ("annealing", "rejection")
 MAX_BATCHES = 2000

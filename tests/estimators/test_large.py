@@ -8,10 +8,9 @@ from sklearn.gaussian_process.kernels import RBF
 
 from softmargin import BayesianSVC, BayesianSVR
 from softmargin.estimators import _large
-from softmargin.estimators._encodings import PairEncoding, ThinnedEncoding
 from softmargin.inference import Sparse
-from softmargin.inference._rows import LocalRows
 from softmargin.persistence import load, save
+from softmargin.rows import LocalRows, PairEncoding, ThinnedEncoding
 
 
 def latent(X):

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 
 from softmargin import BayesianSVC
 from softmargin.estimators._multiclass import couple, fit_temperature, pairwise_table, temper
-from softmargin.estimators._rows import merge_rows
+from softmargin.rows import merge_rows
 
 from .cases import log_loss, three_classes
 

@@ -22,11 +22,11 @@ from softmargin.estimators._policy import (
     second_start,
     stages,
 )
-from softmargin.estimators._rows import merge_rows
 from softmargin.estimators._tuning import End, _choose
 from softmargin.inference import EP, MAP
 from softmargin.kernels import evaluate
 from softmargin.likelihoods import Hinge, Link
+from softmargin.rows import merge_rows
 from softmargin.search import Coordinates, Evaluation, FixedNoise, HyperPrior, LogParameter, Subspace
 
 

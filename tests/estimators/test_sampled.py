@@ -8,7 +8,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from softmargin import BayesianSVC, BayesianSVR
 from softmargin.datasets import make_sinc
-from softmargin.inference.hmc import SampledPosterior
+from softmargin.inference import SampledPosterior
 
 from .cases import FIXED, two_classes
 

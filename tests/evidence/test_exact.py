@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from softmargin.evidence import exact
-from softmargin.inference.hmc import ConditionalNormaliser, DataTarget
 from softmargin.likelihoods import Hinge
+from softmargin.sampling import ConditionalNormaliser, DataTarget
 
 from .cases import K4, Y4
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from softmargin.evidence import Schedule, naive_evidence, normaliser
-from softmargin.inference.hmc import ConditionalNormaliser, DataTarget, JointNormaliser, Spectrum
 from softmargin.likelihoods import Hinge, Logistic, SquaredHinge
+from softmargin.sampling import ConditionalNormaliser, DataTarget, JointNormaliser, Spectrum
 
 from .cases import K4, Y4, toy
 
@@ -69,7 +69,7 @@ def test_low_variance_beats_the_plain_estimate():
     spectrum = Spectrum.of(gram)
     target = ConditionalNormaliser(Hinge(2.0))
     plain, mirrored = [], []
-    from softmargin.inference.hmc import Reference, anneal, gram_gradient
+    from softmargin.sampling import Reference, anneal, gram_gradient
 
     for seed in range(10):
         particles = anneal(np.random.default_rng(seed), Reference.prior(spectrum), target, Schedule(8, 32))

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from softmargin._linalg import NotPositiveDefiniteError
-from softmargin.inference._gaussian import site_cholesky, site_gaussian
+from softmargin.inference.sites.gaussian import site_cholesky, site_gaussian
 
 N = 9
 MIXED = np.array([1e-5, 1e-3, 0.1, 1.0, 10.0, 1e3, 1e5, 0.5, 2.0])

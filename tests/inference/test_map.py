@@ -9,7 +9,7 @@ from sklearn.svm import SVC, SVR
 from softmargin.inference import MAP, classify_support
 from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge
 
-from .svm_problems import LOSSES, objectives, random_problem, rbf, reference_optimum
+from ..svm.problems import LOSSES, objectives, random_problem, rbf, reference_optimum
 
 LIKELIHOODS = [Hinge(2.0), SquaredHinge(2.0), EpsilonInsensitive(2.0, 0.2), Logistic(2.0)]
 
@@ -116,14 +116,14 @@ def test_weights_are_repeated_rows(likelihood):
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=lambda li: li.name)
-def test_leave_out_equals_solving_without_the_row(likelihood):
+def test_weight_zero_equals_solving_without_the_row(likelihood):
     K, y = small_problem(likelihood)
     solver = MAP(tol=1e-12)
     whole = solver.infer(K, y, likelihood)
     row = int(np.argmax(np.abs(whole.beta)))
     rest = np.delete(np.arange(len(y)), row)
     alone = solver.infer(K[np.ix_(rest, rest)], y[rest], likelihood)
-    left = solver.leave_out(row, K, y, likelihood, whole)
+    left = solver.infer(K, y, likelihood, np.where(np.arange(len(y)) == row, 0.0, 1.0), whole)
     assert left.beta[row] == pytest.approx(0, abs=1e-12)
     assert left.mean[row] == pytest.approx(K[row, rest] @ alone.beta, abs=1e-6)
 
@@ -144,33 +144,6 @@ def test_start_outside_the_box_is_clipped():
     warm, cold = MAP().infer(K, y, Hinge(0.1), start=start), MAP().infer(K, y, Hinge(0.1))
     assert np.abs(warm.beta).max() <= 0.1
     assert warm.log_evidence == pytest.approx(cold.log_evidence, rel=1e-6)
-
-
-@pytest.mark.parametrize("likelihood", LIKELIHOODS[:3], ids=lambda li: li.name)
-@pytest.mark.parametrize("n", [60, 700])
-def test_rows_on_demand_equal_the_matrix(likelihood, n):
-    K, y = small_problem(likelihood, n=n)
-    weight = np.random.default_rng(6).choice([0.0, 1.0, 2.0], n)
-    budget, most = 8 * n * 200, 0
-
-    def rows(indices):
-        nonlocal most
-        most = max(most, len(indices))
-        return K[indices]
-
-    dense = MAP().infer(K, y, likelihood, weight)
-    lazy = MAP(cache_bytes=budget).infer_rows(rows, np.diag(K), y, likelihood, weight)
-    assert lazy.converged
-    assert lazy.log_evidence == pytest.approx(dense.log_evidence, rel=2e-6)
-    np.testing.assert_allclose(lazy.mean, dense.mean, atol=5e-3)
-    np.testing.assert_allclose(lazy.d_params, dense.d_params, rtol=1e-2, atol=1e-2)
-    assert lazy.d_gram is None
-    assert most <= 64
-
-
-def test_row_oracle_of_the_wrong_shape():
-    with pytest.raises(ValueError, match=r"asked for 4 rows of length 4 and returned an array of shape \(4, 3\)"):
-        MAP().infer_rows(lambda rows: np.ones((len(rows), 3)), np.ones(4), np.array([1.0, -1, 1, -1]), Hinge())
 
 
 def test_support_is_sorted_by_weight():

@@ -8,11 +8,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from softmargin.inference import EP, Variational
-from softmargin.inference._rows import LocalRows
 from softmargin.inference._sparse_sums import Gaussian, RowStatistic, SparsePrior, Workspace
 from softmargin.inference.sparse import Sparse, inducing_points
 from softmargin.kernels import diag, gram
 from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge
+from softmargin.rows import LocalRows
 
 KERNEL = ConstantKernel(5.0) * RBF([1.0, 1.5, 3.0]) + ConstantKernel(0.3)
 LIKELIHOODS = [Hinge(2.0), SquaredHinge(1.5), EpsilonInsensitive(5.0, 0.1), Logistic(1.0)]

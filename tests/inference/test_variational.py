@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 from softmargin.inference import EP, Variational
-from softmargin.inference._gaussian import site_gaussian
+from softmargin.inference.sites.gaussian import site_gaussian
 from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge
 
 from .exact import log_evidence_by_grid, random_problem

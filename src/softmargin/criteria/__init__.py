@@ -1,6 +1,5 @@
 """Model-selection criteria, one file each: (posterior, problem) -> value and gradient."""
 
-from softmargin.criteria._ball import Ball, smallest_ball
 from softmargin.criteria._protocol import Criterion, CriterionValue, Problem
 from softmargin.criteria.bounds import GACV, JaakkolaHaussler, SupportVectorCount
 from softmargin.criteria.evidence import Evidence, LaplaceEvidence, LinkEvidence
@@ -10,6 +9,7 @@ from softmargin.criteria.normalised import ConditionalEvidence, JointEvidence
 from softmargin.criteria.radius_margin import RadiusMargin
 from softmargin.criteria.span import SharpSpan, Span, span_margins
 from softmargin.criteria.svm_loo import SVMLeaveOneOut, leave_one_out_margins
+from softmargin.svm import Ball, smallest_ball
 
 CRITERIA: dict[str, type] = {
     cls.name: cls

@@ -7,9 +7,9 @@ import numpy as np
 
 from softmargin._linalg import Array
 from softmargin.criteria._protocol import Problem
-from softmargin.inference import Posterior
-from softmargin.inference._active_set import ActiveSet, active_set
+from softmargin.inference import Posterior, dual_problem
 from softmargin.likelihoods import Hinge, Likelihood, SquaredHinge
+from softmargin.svm import ActiveSet, active_set
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class SVMCriterion:
 
 def solution(posterior: Posterior, problem: Problem) -> ActiveSet:
     """Return the SVM's exact solution and active set."""
-    return active_set(problem.K, problem.y, problem.likelihood, problem.weight, posterior)
+    box = dual_problem(problem.likelihood, problem.y, problem.weight)
+    return active_set(problem.K, box, float(problem.likelihood.C), posterior.beta, posterior.mean)
 
 
 def margins(active: ActiveSet, problem: Problem) -> Array:

@@ -19,8 +19,8 @@ from softmargin._linalg import Array, cholesky, inverse_from_cholesky, log_det_f
 from softmargin.criteria._protocol import CriterionValue, Problem
 from softmargin.criteria._svm import SVMCriterion, margins, solution
 from softmargin.inference import Posterior
-from softmargin.inference._active_set import ActiveSet
 from softmargin.likelihoods import Hinge
+from softmargin.svm import ActiveSet
 
 ETA = 4.0
 """Steepness of the smoothed step; the paper gives none."""

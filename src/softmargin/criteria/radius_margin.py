@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from softmargin.criteria._ball import smallest_ball
 from softmargin.criteria._protocol import CriterionValue, Problem
 from softmargin.criteria._svm import SVMCriterion, shares, solution
 from softmargin.inference import Posterior
+from softmargin.svm import smallest_ball
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from softmargin._linalg import Array, cholesky, inverse_from_cholesky, inverse_o
 from softmargin.criteria._protocol import CriterionValue, Problem
 from softmargin.criteria._svm import SVMCriterion, margins, shares, solution
 from softmargin.inference import Posterior
-from softmargin.inference._gram import gather
 from softmargin.likelihoods import SquaredHinge
+from softmargin.svm import gather
 
 
 def span_margins(posterior: Posterior, problem: Problem) -> Array:

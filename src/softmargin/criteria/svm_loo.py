@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from softmargin._linalg import Array
 from softmargin.criteria._protocol import CriterionValue, Problem
 from softmargin.criteria._svm import SVMCriterion, margins, shares, solution
-from softmargin.criteria._unlearn import unlearn
 from softmargin.inference import MAP, Posterior
-from softmargin.inference._active_set import ActiveSet
+from softmargin.svm import ActiveSet, unlearn
 
 
 def leave_one_out_margins(posterior: Posterior, problem: Problem, *, tol: float = 1e-8) -> Array:

@@ -16,10 +16,10 @@ from softmargin._linalg import Array
 from softmargin.criteria import CRITERIA, Problem, get_criterion
 from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks
 from softmargin.estimators._model import LatentModel
-from softmargin.estimators._rows import Rows, spread_of
 from softmargin.estimators._tuning import Tuning
 from softmargin.inference import EP, INFERENCES, get_inference
 from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, evaluate
+from softmargin.rows import TrainingRows, spread_of
 from softmargin.search import SEARCHES, Evaluation, HyperPrior
 
 logger = logging.getLogger("softmargin")
@@ -146,7 +146,7 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
 
         return told
 
-    def _coefficients(self, models: list[LatentModel], rows: Rows, n: int) -> Array:
+    def _coefficients(self, models: list[LatentModel], rows: TrainingRows, n: int) -> Array:
         """The SVMs' coefficients of the n original rows, shape (n_models, n): copies share by weight."""
         coefficients = np.zeros((len(models), n))
         for k, model in enumerate(models):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from softmargin._linalg import Array
-from softmargin.estimators._rows import Rows, class_weights
+from softmargin.rows import TrainingRows, class_weights
 
 Pair = tuple[int, int]
 """Indices (a, b) of the classes called -1 and +1; a is -1 where it stands for all the rest."""
@@ -46,7 +46,7 @@ def seen_by(pair: Pair, index: np.ndarray) -> np.ndarray:
     return (index == a) | (index == b) | (a < 0)
 
 
-def rows_of(rows: Rows, pair: Pair, *, precomputed: bool) -> Rows:
+def rows_of(rows: TrainingRows, pair: Pair, *, precomputed: bool) -> TrainingRows:
     """The rows of a binary problem, with targets -1 and +1."""
     mask = seen_by(pair, rows.y)
     return rows.subset(mask, np.where(rows.y[mask] == pair[1], 1.0, -1.0), precomputed=precomputed)

@@ -13,12 +13,12 @@ from softmargin.estimators._callbacks import FitTasks
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import fit_temperature
 from softmargin.estimators._policy import classifier_prior
-from softmargin.estimators._rows import Rows
 from softmargin.estimators._tuning import fit_latent
+from softmargin.rows import TrainingRows
 
 
 def fit_problems(
-    estimator: Any, rows: Rows, kernel: Any, spread: Array, previous: list[Array] | None, tasks: FitTasks
+    estimator: Any, rows: TrainingRows, kernel: Any, spread: Array, previous: list[Array] | None, tasks: FitTasks
 ) -> None:
     """Fit one model for each binary problem of a `BayesianSVC`, from those of an earlier fit if they are given."""
     pairs = pairs_of(len(estimator.classes_), estimator.multi_class)
@@ -29,7 +29,7 @@ def fit_problems(
     # Callbacks live in this process.
     here = tasks if one or effective_n_jobs(estimator.n_jobs) == 1 else None
 
-    def fit(part: Rows, start: Array | None) -> LatentModel:
+    def fit(part: TrainingRows, start: Array | None) -> LatentModel:
         tuning = estimator._tuning(classifier_prior(part.y, part.weight), here, as_fitted if one else None)
         return fit_latent(part, kernel, noise, spread, tuning, start)
 
@@ -46,7 +46,7 @@ def fit_problems(
         _join(estimator, rows)
 
 
-def _join(estimator: Any, rows: Rows) -> None:
+def _join(estimator: Any, rows: TrainingRows) -> None:
     """One temperature on the multi-class leave-one-out probabilities; pairs that never saw a row predict it."""
     if estimator._is_precomputed() or any(m.posterior.site_precision is None for m in estimator._models):
         return

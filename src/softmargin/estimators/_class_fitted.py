@@ -9,7 +9,7 @@ from softmargin._linalg import Array
 from softmargin.estimators._base import relevance
 from softmargin.estimators._class_fit import loo_log_odds
 from softmargin.estimators._multiclass import temper
-from softmargin.estimators._rows import Rows
+from softmargin.rows import TrainingRows
 
 
 def set_learnt(estimator: Any, spread: Array) -> None:
@@ -37,7 +37,7 @@ def set_learnt(estimator: Any, spread: Array) -> None:
         estimator.relevance_ = estimator.pair_relevance_.mean(axis=0)
 
 
-def set_leave_one_out(estimator: Any, rows: Rows) -> None:
+def set_leave_one_out(estimator: Any, rows: TrainingRows) -> None:
     """Set `loo_log_loss_` and `loo_error_`, where the posterior has cavities."""
     if any(m.posterior.variance is None or m.posterior.site_precision is None for m in estimator._models):
         return
@@ -55,7 +55,7 @@ def set_leave_one_out(estimator: Any, rows: Rows) -> None:
     estimator.loo_error_ = float(w @ ~right / w.sum())
 
 
-def set_support(estimator: Any, X: Any, index: np.ndarray, rows: Rows) -> None:
+def set_support(estimator: Any, X: Any, index: np.ndarray, rows: TrainingRows) -> None:
     """Express the SVMs in the original rows: copies share their merged row's coefficient by weight."""
     n = len(index)
     coefficients = estimator._coefficients(estimator._models, rows, n)

@@ -9,10 +9,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from softmargin._linalg import Array
-from softmargin.distributed import blockwise
 from softmargin.estimators._binary import Pair
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import couple, pairwise_table, temper
+from softmargin.rows import blockwise
 
 
 class ClassPrediction:

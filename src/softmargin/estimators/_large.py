@@ -11,21 +11,27 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from softmargin._linalg import Array
-from softmargin.distributed import DaskRows, is_dask
 from softmargin.estimators._binary import check_classes, pairs_of
 from softmargin.estimators._callbacks import FitTasks
 from softmargin.estimators._class_fit import as_fitted
 from softmargin.estimators._class_fitted import set_learnt
-from softmargin.estimators._encodings import PairEncoding, ScaledEncoding
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._multiclass import fit_temperature, temper
 from softmargin.estimators._policy import classifier_prior
 from softmargin.estimators._regression import TargetFit, leaves_out, log_uniform, warn_of_gross_errors
-from softmargin.estimators._rows import class_weights, merge_rows, spread_of
 from softmargin.estimators._sparse_fit import Sample, fit_sparse, leave_one_out
 from softmargin.estimators._units import GROSS, in_bulk, target_kernels, target_noise, target_units
-from softmargin.inference._rows import LocalRows
 from softmargin.kernels import make_kernel
+from softmargin.rows import (
+    DaskRows,
+    LocalRows,
+    PairEncoding,
+    ScaledEncoding,
+    class_weights,
+    is_dask,
+    merge_rows,
+    spread_of,
+)
 from softmargin.search import HyperPrior
 
 logger = logging.getLogger("softmargin")

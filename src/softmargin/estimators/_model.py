@@ -9,18 +9,18 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
-from softmargin.estimators._rows import Rows
 from softmargin.estimators._units import without_white
-from softmargin.inference.hmc import SampledPosterior
+from softmargin.inference import SampledPosterior
 from softmargin.kernels import PrecomputedKernel, diag, gram, row_blocks
 from softmargin.likelihoods import Likelihood
+from softmargin.rows import TrainingRows
 
 
 @dataclass(frozen=True)
 class LatentModel:
     """The result of a fit of one latent function, and its predictions."""
 
-    rows: Rows = field(repr=False)
+    rows: TrainingRows = field(repr=False)
     kernel: Kernel
     likelihood: Likelihood
     """That of the support vector machine (sparse inference: that of the posterior)."""

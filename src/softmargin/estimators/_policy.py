@@ -22,8 +22,8 @@ import numpy as np
 
 from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
-from softmargin.estimators._rows import Rows
 from softmargin.kernels import contract_diag
+from softmargin.rows import TrainingRows
 from softmargin.search import (
     Coordinates,
     Evaluation,
@@ -90,12 +90,12 @@ def stages(criterion: str, coordinates: Coordinates, spread: Array) -> list[Stag
     return [Stage("link_evidence", units=units), Stage("loo", np.stack([common, *others], axis=1), units)]
 
 
-def is_contested(rows: Rows, noise: NoiseCoordinates) -> bool:
+def is_contested(rows: TrainingRows, noise: NoiseCoordinates) -> bool:
     """Whether so many inputs carry both labels that leave-one-out cannot choose a model."""
     return is_classifier(noise) and rows.contested() > CONTESTED
 
 
-def is_better_link(link: Evaluation, margin: Evaluation, coordinates: Coordinates, rows: Rows) -> bool:
+def is_better_link(link: Evaluation, margin: Evaluation, coordinates: Coordinates, rows: TrainingRows) -> bool:
     """Whether leave-one-out prefers the link model, given the handicap of the margin model."""
     if link.posterior.method != "ep":
         return False
@@ -105,7 +105,7 @@ def is_better_link(link: Evaluation, margin: Evaluation, coordinates: Coordinate
     return loo > margin.criterion - HANDICAP
 
 
-def is_doubtful(best: Evaluation, rows: Rows) -> bool:
+def is_doubtful(best: Evaluation, rows: TrainingRows) -> bool:
     """Whether a regression is not decisively better than a constant with the best noise for it.
 
     The constant and the noise have maximum likelihood, and the noise is the best of Laplace, normal and uniform, the

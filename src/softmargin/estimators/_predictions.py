@@ -11,12 +11,12 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from softmargin._linalg import Array
-from softmargin.distributed import blockwise
 from softmargin.estimators._base import check_number
 from softmargin.estimators._model import LatentModel
-from softmargin.inference.hmc import SampledPosterior
+from softmargin.inference import SampledPosterior
 from softmargin.kernels import diag, gram
 from softmargin.likelihoods import EpsilonInsensitive, NoiseMixture, SampledMixture, sample_noise
+from softmargin.rows import blockwise
 
 BLOCK = 200_000
 """One-dimensional distributions inverted at once."""

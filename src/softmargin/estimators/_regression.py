@@ -19,11 +19,11 @@ from sklearn.gaussian_process.kernels import Kernel
 from softmargin._linalg import Array
 from softmargin.estimators._callbacks import FitTasks
 from softmargin.estimators._model import LatentModel
-from softmargin.estimators._rows import Rows
 from softmargin.estimators._tuning import fit_latent
 from softmargin.estimators._units import TargetUnits, in_bulk, target_kernels, target_noise, target_units
 from softmargin.kernels import diag
 from softmargin.likelihoods import EpsilonInsensitive
+from softmargin.rows import TrainingRows
 from softmargin.search import HyperPrior
 
 MANY_INPUTS = 8
@@ -58,7 +58,7 @@ class TargetFit:
         return float(self.model.posterior.log_evidence) - float(self.weight.sum() * np.log(self.units.scale))
 
 
-def fit_target(estimator: Any, rows: Rows, tasks: FitTasks) -> TargetFit:
+def fit_target(estimator: Any, rows: TrainingRows, tasks: FitTasks) -> TargetFit:
     """Fit the merged rows; gross errors among their targets are left out with a warning."""
     weight = np.ones_like(rows.y) if rows.weight is None else rows.weight
     units = target_units(rows.y, rows.weight)
@@ -88,7 +88,7 @@ def log_uniform(n_gross: float, y: Array) -> float:
     return n_gross * float(np.log(GROSS_RATE / np.ptp(y)))
 
 
-def _fit(estimator: Any, original: Rows, tasks: FitTasks) -> TargetFit:
+def _fit(estimator: Any, original: TrainingRows, tasks: FitTasks) -> TargetFit:
     units = target_units(original.y, original.weight)
     precomputed = estimator._is_precomputed()
     inputs = original.X / units.scale**2 if precomputed else original.X

@@ -23,16 +23,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
-from softmargin.estimators._encodings import ThinnedEncoding
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._policy import bind_prior, normalised
-from softmargin.estimators._rows import Rows, merge_rows
 from softmargin.estimators._tuning import Tuning, fit_latent
 from softmargin.inference import Sparse, SparsePosterior
 from softmargin.inference._inducing import inducing_points
-from softmargin.inference._rows import Rows as RowSource
 from softmargin.kernels import diag, gram
 from softmargin.likelihoods import Likelihood, TiltedMoments
+from softmargin.rows import RowSource, ThinnedEncoding, TrainingRows, merge_rows
 from softmargin.search import Coordinates, Evaluation, NoiseCoordinates, get_search, notify, path_row
 
 SUBSET = 300
@@ -116,7 +114,7 @@ def _latent_model(
 ) -> LatentModel:
     """A model whose rows are the inducing points: what predictions need."""
     m = len(posterior.Z)
-    rows = Rows(posterior.Z, np.zeros(m), None, np.arange(m), np.full(1, -1), np.zeros(1))
+    rows = TrainingRows(posterior.Z, np.zeros(m), None, np.arange(m), np.full(1, -1), np.zeros(1))
     return LatentModel(rows, kernel, likelihood, posterior, None, path, value, z)
 
 

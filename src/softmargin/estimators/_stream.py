@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from softmargin._linalg import Array
-from softmargin.estimators._encodings import PairEncoding, ScaledEncoding
 from softmargin.estimators._large import open_rows
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._sparse_fit import GAP, MAX_PASSES
 from softmargin.inference import Sparse, SparsePosterior
+from softmargin.rows import PairEncoding, ScaledEncoding
 
 
 @dataclass

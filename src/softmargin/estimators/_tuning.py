@@ -28,11 +28,11 @@ from softmargin.estimators._policy import (
     stages,
     start_at,
 )
-from softmargin.estimators._rows import Rows
 from softmargin.estimators._validation import HeldOut, Watch, hold_out
 from softmargin.inference import EP, Inference, Variational, get_inference
 from softmargin.inference.map import MAP
 from softmargin.kernels import PrecomputedKernel, evaluate
+from softmargin.rows import TrainingRows
 from softmargin.search import (
     Coordinates,
     Evaluation,
@@ -81,7 +81,12 @@ class End(NamedTuple):
 
 
 def fit_latent(
-    rows: Rows, kernel: Kernel, noise: NoiseCoordinates, spread: Array, tuning: Tuning, start: Array | None = None
+    rows: TrainingRows,
+    kernel: Kernel,
+    noise: NoiseCoordinates,
+    spread: Array,
+    tuning: Tuning,
+    start: Array | None = None,
 ) -> LatentModel:
     """Learn the hyperparameters of one latent function and infer its posterior."""
     keep_freed_memory()
@@ -91,7 +96,7 @@ def fit_latent(
 
 
 def _fit_latent(
-    rows: Rows, kernel: Kernel, noise: NoiseCoordinates, spread: Array, tuning: Tuning, start: Array | None
+    rows: TrainingRows, kernel: Kernel, noise: NoiseCoordinates, spread: Array, tuning: Tuning, start: Array | None
 ) -> LatentModel:
     svm_noise, asked = noise, tuning
     is_default = tuning.criterion == "auto" and tuning.inference.name == "ep" and tuning.search is not None
@@ -122,7 +127,12 @@ def _fit_latent(
 
 
 def _search(
-    rows: Rows, coordinates: Coordinates, spread: Array, tuning: Tuning, start: Array, path: list[dict[str, Any]]
+    rows: TrainingRows,
+    coordinates: Coordinates,
+    spread: Array,
+    tuning: Tuning,
+    start: Array,
+    path: list[dict[str, Any]],
 ) -> End:
     """Run the stages from every start and return the best end."""
     held_out = None
@@ -152,7 +162,7 @@ def _search(
     return _choose(ends, coordinates, rows)
 
 
-def _choose(ends: list[End], coordinates: Coordinates, rows: Rows) -> End:
+def _choose(ends: list[End], coordinates: Coordinates, rows: TrainingRows) -> End:
     """The best end; leave-one-out compares the best link model of all starts with the best margin model."""
     best = max(ends, key=lambda end: end.score)
     link = max((end.link for end in ends if end.link is not None), key=lambda link: link.value, default=None)
@@ -165,7 +175,7 @@ def _choose(ends: list[End], coordinates: Coordinates, rows: Rows) -> End:
 class Climb:
     """The stages of the policy, one after the other from one start."""
 
-    rows: Rows = field(repr=False)
+    rows: TrainingRows = field(repr=False)
     """The rows that the search sees."""
     coordinates: Coordinates
     spread: Array = field(repr=False)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from softmargin._linalg import Array
-from softmargin.estimators._rows import Rows
 from softmargin.inference import Posterior
 from softmargin.kernels import PrecomputedKernel, diag, gram
+from softmargin.rows import TrainingRows
 from softmargin.search import Evaluation, Model, StopSearch
 
 PATIENCE = 15
@@ -23,7 +23,7 @@ PATIENCE = 15
 class HeldOut:
     """Rows that the search does not see."""
 
-    train: Rows = field(repr=False)
+    train: TrainingRows = field(repr=False)
     X: Any = field(repr=False)
     """Inputs of shape (n, d); of a precomputed kernel the matrix of shape (n, n_train)."""
     y: Array = field(repr=False)
@@ -42,7 +42,7 @@ class HeldOut:
         return float(-(self.weight @ log_p) / self.weight.sum())
 
 
-def hold_out(rows: Rows, fraction: float, seed: int, *, stratify: bool, precomputed: bool) -> HeldOut:
+def hold_out(rows: TrainingRows, fraction: float, seed: int, *, stratify: bool, precomputed: bool) -> HeldOut:
     """Hold a fraction of the (merged) rows out, drawn within each class if `stratify`; every class keeps a row."""
     rng = np.random.RandomState(seed)
     out = np.zeros(len(rows.y), dtype=bool)

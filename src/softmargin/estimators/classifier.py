@@ -15,10 +15,10 @@ from softmargin.estimators._class_fit import fit_problems
 from softmargin.estimators._class_fitted import set_learnt, set_leave_one_out, set_support
 from softmargin.estimators._class_prediction import ClassPrediction
 from softmargin.estimators._large import fit_large_classifier, is_large
-from softmargin.estimators._rows import merge_rows
 from softmargin.estimators._stream import can_stream, partial_fit_classifier
 from softmargin.kernels import evaluate, make_kernel
 from softmargin.likelihoods import get_likelihood
+from softmargin.rows import merge_rows
 from softmargin.search import FixedNoise, LogParameter, NoiseCoordinates
 
 

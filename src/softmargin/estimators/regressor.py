@@ -14,12 +14,12 @@ from softmargin.estimators._callbacks import FitTasks, with_callbacks
 from softmargin.estimators._large import fit_large_regressor, is_large
 from softmargin.estimators._predictions import TargetPredictions
 from softmargin.estimators._regression import TargetFit, as_fitted, fit_target, warn_of_imitated_noise
-from softmargin.estimators._rows import merge_rows
 from softmargin.estimators._stream import can_stream, partial_fit_regressor
 from softmargin.estimators._units import path_in_units, target_noise
 from softmargin.inference import INFERENCES, REPRODUCTIONS, get_inference
 from softmargin.kernels import evaluate
 from softmargin.likelihoods import EpsilonInsensitive
+from softmargin.rows import merge_rows
 from softmargin.search import Coordinates
 
 

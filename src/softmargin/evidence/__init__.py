@@ -4,7 +4,7 @@ from softmargin.evidence._estimate import EvidenceEstimate, EvidenceGradient
 from softmargin.evidence._evaluate import KINDS, METHODS, log_evidence
 from softmargin.evidence.chaining import Chaining, chain
 from softmargin.evidence.gradients import naive_evidence, normaliser
-from softmargin.inference.hmc import Schedule
+from softmargin.sampling import Schedule
 
 __all__ = [
     "KINDS",

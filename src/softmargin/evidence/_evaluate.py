@@ -11,8 +11,8 @@ from softmargin.evidence._estimate import EvidenceEstimate, as_generator
 from softmargin.evidence.chaining import Chaining, chain
 from softmargin.evidence.gradients import normaliser_target
 from softmargin.inference import EP, get_inference
-from softmargin.inference.hmc import DataTarget, Reference, Schedule, Target, anneal
 from softmargin.likelihoods import Hinge, Likelihood, get_likelihood
+from softmargin.sampling import DataTarget, Reference, Schedule, Target, anneal
 
 KINDS = ("naive", "conditional", "joint")
 DETERMINISTIC = ("laplace", "ep", "variational")

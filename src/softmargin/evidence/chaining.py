@@ -15,7 +15,7 @@ import numpy as np
 from softmargin._linalg import Array
 from softmargin.evidence import _metropolis
 from softmargin.evidence._estimate import EvidenceEstimate, jackknife
-from softmargin.inference.hmc import ConditionalNormaliser, DataTarget, JointNormaliser, Spectrum, Target
+from softmargin.sampling import ConditionalNormaliser, DataTarget, JointNormaliser, Spectrum, Target
 
 REPRESENTATIONS = ("eigenvector", "beta")
 NEGLIGIBLE = 1e-12

@@ -16,8 +16,8 @@ from scipy.stats import multivariate_normal, qmc
 
 from softmargin._linalg import Array
 from softmargin.evidence._estimate import EvidenceEstimate, jackknife
-from softmargin.inference.hmc import Spectrum, Target
 from softmargin.likelihoods import Hinge
+from softmargin.sampling import Spectrum, Target
 
 MAX_ROWS = 6
 

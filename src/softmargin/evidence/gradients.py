@@ -11,7 +11,8 @@ import numpy as np
 from softmargin._linalg import Array
 from softmargin.evidence._estimate import EvidenceGradient, as_generator
 from softmargin.inference.ep import EP
-from softmargin.inference.hmc import (
+from softmargin.likelihoods import Likelihood
+from softmargin.sampling import (
     ConditionalNormaliser,
     DataTarget,
     JointNormaliser,
@@ -22,7 +23,6 @@ from softmargin.inference.hmc import (
     anneal,
     gram_gradient,
 )
-from softmargin.likelihoods import Likelihood
 
 NORMALISERS = ("conditional", "joint")
 

@@ -1,12 +1,13 @@
 """Inferences: Gram matrix, targets and likelihood in, posterior out. One file each."""
 
-from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import Inference, check_likelihood
 from softmargin.inference.ep import EP
 from softmargin.inference.hmc import HMC
 from softmargin.inference.laplace import Laplace
-from softmargin.inference.map import MAP, classify_support
+from softmargin.inference.map import MAP, classify_support, dual_problem
 from softmargin.inference.mean_field import MeanField
+from softmargin.inference.posterior import Posterior
+from softmargin.inference.sampled import SampledPosterior
 from softmargin.inference.sparse import Sparse, SparsePosterior
 from softmargin.inference.variational import Variational
 
@@ -34,10 +35,12 @@ __all__ = [
     "Laplace",
     "MeanField",
     "Posterior",
+    "SampledPosterior",
     "Sparse",
     "SparsePosterior",
     "Variational",
     "check_likelihood",
     "classify_support",
+    "dual_problem",
     "get_inference",
 ]

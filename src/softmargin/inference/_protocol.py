@@ -3,7 +3,7 @@
 from typing import ClassVar, Protocol
 
 from softmargin._linalg import Array
-from softmargin.inference._posterior import Posterior
+from softmargin.inference.posterior import Posterior
 from softmargin.likelihoods import Likelihood
 
 

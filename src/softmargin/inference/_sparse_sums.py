@@ -23,25 +23,12 @@ from sklearn.gaussian_process.kernels import Kernel
 from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky
 from softmargin.kernels import contract_cross, contract_diag, contract_inputs, diag, gram, gram_single
 from softmargin.likelihoods import Likelihood
+from softmargin.rows import Workspace
 
 JITTER = {"float64": 1e-12, "float32": 1e-6}
 """Relative to the mean of k(z, z). A jittered u = f(Z) + noise is still a lower bound, only a looser one."""
 SMALLEST_VARIANCE = 1e-14
 """Relative to k(x, x): a row at an inducing point must not get a negative variance by rounding."""
-
-
-class Workspace:
-    """Memory that one block of rows leaves to the next: fresh pages for every block cost a tenth of a pass."""
-
-    def __init__(self) -> None:
-        self._arrays: dict[str, Any] = {}
-
-    def array(self, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
-        """An array of this shape, its contents arbitrary, in memory kept under a name."""
-        old = self._arrays.get(name)
-        if old is None or old.dtype != dtype or old.shape[1:] != shape[1:] or len(old) < shape[0]:
-            old = self._arrays[name] = np.empty(shape, dtype=dtype)
-        return old[: shape[0]]
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,11 @@ from scipy.linalg import cho_solve, solve_triangular
 from scipy.special import expit
 
 from softmargin._linalg import Array, cholesky, inverse_from_cholesky, log_det_from_cholesky
-from softmargin.inference._active_set import active_set
-from softmargin.inference._gram import gather
-from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import check_likelihood
-from softmargin.inference.map import MAP
+from softmargin.inference.map import MAP, dual_problem
+from softmargin.inference.posterior import Posterior
 from softmargin.likelihoods import EpsilonInsensitive, Hinge, Likelihood, Logistic, SquaredHinge
+from softmargin.svm import active_set, gather
 
 WEAKEST_SITE = 1e-14
 """Smallest tau_i K_ii kept: a weaker site is none."""
@@ -84,7 +83,7 @@ def _kinked(
     K: Array, y: Array, likelihood: Likelihood, weight: Array | None, mode: Posterior, smoothing: float
 ) -> Posterior:
     """The SVM's posterior: curvature on the free rows only, differentiated through the active set."""
-    active = active_set(K, y, likelihood, weight, mode)
+    active = active_set(K, dual_problem(likelihood, y, weight), float(likelihood.C), mode.beta, mode.mean)
     C = active.C * (np.ones_like(y) if weight is None else weight)
     F = active.free
     tau, by_alpha, by_C = np.zeros_like(y), np.zeros_like(y), np.zeros_like(y)

@@ -14,13 +14,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array
-from softmargin.inference._box import box_problem
-from softmargin.inference._dual import DualSolution, solve_dual
-from softmargin.inference._gram import DenseGram, RowGram, RowOracle
-from softmargin.inference._posterior import Posterior
+from softmargin.inference._newton import newton_map
 from softmargin.inference._protocol import check_likelihood
-from softmargin.inference._smooth import newton_map
+from softmargin.inference.posterior import Posterior
 from softmargin.likelihoods import EpsilonInsensitive, Likelihood, Logistic
+from softmargin.svm import BoxProblem, DualSolution, solve_dual
 
 Mask = NDArray[np.bool_]
 
@@ -67,8 +65,6 @@ class MAP:
         It is measured with a freshly computed K beta; a gap that double precision cannot resolve counts as zero.
     max_iter : int
         Cap on the number of working sets; a ConvergenceWarning says what to do when it is reached.
-    cache_bytes : int
-        Memory budget of `infer_rows`.
     gradients : bool
         Whether to fill `d_gram` (n^2 numbers) and `d_params`.
 
@@ -82,7 +78,6 @@ class MAP:
 
     tol: float = 1e-6
     max_iter: int = 1000
-    cache_bytes: int = 2**28
     gradients: bool = True
 
     name: ClassVar[str] = "map"
@@ -104,7 +99,7 @@ class MAP:
             if not converged:
                 _warn(f"Newton's method did not converge in {n_iter} steps")
         else:
-            solution = solve_dual(DenseGram(K), box_problem(likelihood, y, weight), beta0, self.tol, self.max_iter)
+            solution = solve_dual(K, dual_problem(likelihood, y, weight), beta0, self.tol, self.max_iter)
             beta, mean, n_iter, converged = self._checked(solution)
         posterior = _posterior(y, likelihood, weight, beta, mean, n_iter, converged)
         if not self.gradients:
@@ -113,41 +108,6 @@ class MAP:
         d_params = _d_params(y, likelihood, weight, beta, mean)
         return replace(posterior, d_gram=np.outer(0.5 * beta, beta), d_params=d_params)
 
-    def infer_rows(
-        self,
-        row_oracle: RowOracle,
-        diag: Array,
-        y: Array,
-        likelihood: Likelihood,
-        weight: Array | None = None,
-        start: Posterior | None = None,
-    ) -> Posterior:
-        """Do the same when the Gram matrix does not fit: rows on demand, the recent ones kept in `cache_bytes`.
-
-        Parameters
-        ----------
-        row_oracle : callable
-            Row numbers of shape (m,) in, rows of the Gram matrix of shape (m, n) out.
-        diag : ndarray of shape (n,)
-            Diagonal of the Gram matrix.
-        """
-        check_likelihood(self, likelihood)
-        gram = RowGram(row_oracle, np.asarray(diag, dtype=float), self.cache_bytes)
-        beta0 = None if start is None else start.beta
-        solution = solve_dual(gram, box_problem(likelihood, y, weight), beta0, self.tol, self.max_iter)
-        posterior = _posterior(y, likelihood, weight, *self._checked(solution))
-        if not self.gradients:
-            return posterior
-        return replace(posterior, d_params=_d_params(y, likelihood, weight, posterior.beta, posterior.mean))
-
-    def leave_out(
-        self, row: int, K: Array, y: Array, likelihood: Likelihood, start: Posterior, weight: Array | None = None
-    ) -> Posterior:
-        """Solve again without one row, from the solution with it; `mean[row]` is then its left-out latent value."""
-        kept = np.ones(len(y)) if weight is None else weight.copy()
-        kept[row] = 0.0
-        return replace(self, gradients=False).infer(K, y, likelihood, kept, start)
-
     def _checked(self, solution: DualSolution) -> tuple[Array, Array, int, bool]:
         if not solution.converged:
             _warn(
@@ -155,6 +115,19 @@ class MAP:
                 f"after {solution.n_iter} working sets"
             )
         return solution.beta, solution.mean, solution.n_iter, solution.converged
+
+
+def dual_problem(likelihood: Likelihood, y: Array, weight: Array | None = None) -> BoxProblem:
+    """Write down the SVM's dual; a TypeError says which likelihoods have one."""
+    dual = getattr(likelihood, "dual", None)
+    if dual is None:
+        raise TypeError(
+            f"inference 'map' solves the dual of hinge, squared_hinge and epsilon_insensitive and Newton's equations "
+            f"of logistic; {type(likelihood).__name__} has no concave log-likelihood of these forms. "
+            "Use likelihood 'hinge' for the SVM, or another inference."
+        )
+    problem: BoxProblem = dual(y, weight)
+    return problem
 
 
 def _warn(what: str) -> None:

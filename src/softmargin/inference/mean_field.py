@@ -18,9 +18,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array
-from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import check_likelihood
 from softmargin.inference.ep import evaluate, gaussian_posterior
+from softmargin.inference.posterior import Posterior
 from softmargin.inference.variational import Variational
 from softmargin.likelihoods import Likelihood, TiltedMoments
 

@@ -22,10 +22,10 @@ from sklearn.gaussian_process.kernels import Kernel
 from softmargin._linalg import Array
 from softmargin.inference._inducing import inducing_points
 from softmargin.inference._protocol import check_likelihood
-from softmargin.inference._rows import LocalRows, Summable
 from softmargin.inference._sparse_sums import Gaussian, RowStatistic, RowSums, SparsePrior, StartStatistic, solve_rows
 from softmargin.kernels import contract, contract_inputs
 from softmargin.likelihoods import Likelihood
+from softmargin.rows import LocalRows, Summable
 
 LONGEST_STEP = 0.7
 """Share of the way to the natural gradient's target. The precision of a hinge grows as the variance shrinks, so whole

@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array, NotPositiveDefiniteError
-from softmargin.inference._anderson import Anderson
-from softmargin.inference._gaussian import SiteGaussian, site_gaussian, with_positive_diagonal
-from softmargin.inference._posterior import Posterior
 from softmargin.inference._protocol import check_likelihood
+from softmargin.inference.posterior import Posterior
+from softmargin.inference.sites.anderson import Anderson
+from softmargin.inference.sites.gaussian import SiteGaussian, site_gaussian, with_positive_diagonal
 from softmargin.likelihoods import ExpectedLogProb, Likelihood
 
 ACCELERATE_BELOW = 0.1

@@ -13,6 +13,7 @@ from scipy.special import erfcx, log_ndtr, ndtr
 from softmargin.likelihoods._gauss import LOG_SQRT_HALF_PI, log_phi, rho
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
 from softmargin.likelihoods._tube_moments import tube_moments
+from softmargin.svm import BoxProblem
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,11 @@ class EpsilonInsensitive:
         inside = distance <= 10 * np.median(distance) + np.sqrt(self.noise_variance)
         tau = inside * (np.ones_like(y) if weight is None else weight) / self.noise_variance
         return tau, tau * y
+
+    def dual(self, y: Array, weight: Array | None = None) -> BoxProblem:
+        """Return the dual of support vector regression: beta in [-C w, C w] and an epsilon |beta| term."""
+        C = self.C * (np.ones_like(y) if weight is None else weight)
+        return BoxProblem(y, -C, C, np.zeros_like(y), float(self.epsilon))
 
     def normalised(self) -> Self:
         """Return itself: it integrates to one over y."""

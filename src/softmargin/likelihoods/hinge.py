@@ -15,6 +15,7 @@ from softmargin.likelihoods._hinge_moments import hinge_moments
 from softmargin.likelihoods._protocol import Array, TiltedSlopes
 from softmargin.likelihoods._slack import ExpectedLoss, SlackLikelihood, TiltedLoss
 from softmargin.likelihoods.link import Link
+from softmargin.svm import BoxProblem
 
 
 @dataclass(frozen=True)
@@ -75,3 +76,8 @@ class Hinge(SlackLikelihood):
     def normalised(self) -> Link:
         """Return the class probability P(y | f) = Q(y | f) / v(f)."""
         return Link(self.C)
+
+    def dual(self, y: Array, weight: Array | None = None) -> BoxProblem:
+        """Return the SVM's dual: y beta in [0, C w]."""
+        C = self.C * (np.ones_like(y) if weight is None else weight)
+        return BoxProblem(y, np.where(y < 0, -C, 0.0), np.where(y > 0, C, 0.0), np.zeros_like(y))

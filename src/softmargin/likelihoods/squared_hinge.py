@@ -12,6 +12,7 @@ from softmargin.likelihoods._gauss import log_R, one_plus_x_rho, rho
 from softmargin.likelihoods._protocol import Array
 from softmargin.likelihoods._slack import ExpectedLoss, SlackLikelihood, TiltedLoss
 from softmargin.likelihoods.link import SquaredLink
+from softmargin.svm import BoxProblem
 
 
 @dataclass(frozen=True)
@@ -92,3 +93,12 @@ class SquaredHinge(SlackLikelihood):
     def normalised(self) -> SquaredLink:
         """Return the class probability P(y | f) = Q(y | f) / v(f)."""
         return SquaredLink(self.C)
+
+    def dual(self, y: Array, weight: Array | None = None) -> BoxProblem:
+        """Return the SVM's dual: y beta >= 0, with 1/(C w) added to the diagonal of K."""
+        C = self.C * (np.ones_like(y) if weight is None else weight)
+        # A row of weight zero is removed: its box is the point 0, its ridge without effect.
+        kept = C > 0
+        top = np.where(kept, np.inf, 0.0)
+        ridge = np.divide(1.0, C, out=np.ones_like(y), where=kept)
+        return BoxProblem(y, np.where(y < 0, -top, 0.0), np.where(y > 0, top, 0.0), ridge)

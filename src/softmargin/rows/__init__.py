@@ -1,0 +1,32 @@
+"""Rows of data: training rows with merged copies, sources of rows that are read in blocks, encodings of targets.
+
+The only room that knows Dask: on a cluster the same sums over blocks are a graph, nothing is scattered, and the blocks
+of a lost worker are recomputed. Importing it does not import Dask; a Dask collection brings it along.
+"""
+
+from softmargin.rows._collections import blockwise, is_dask
+from softmargin.rows._dask import DaskRows
+from softmargin.rows._workspace import Workspace
+from softmargin.rows.encodings import PairEncoding, ScaledEncoding, ThinnedEncoding
+from softmargin.rows.source import BLOCK_ROWS, Encoded, Encoding, LocalRows, RowSource, Summable
+from softmargin.rows.training import TrainingRows, class_weights, merge_rows, spread_of
+
+__all__ = [
+    "BLOCK_ROWS",
+    "DaskRows",
+    "Encoded",
+    "Encoding",
+    "LocalRows",
+    "PairEncoding",
+    "RowSource",
+    "ScaledEncoding",
+    "Summable",
+    "ThinnedEncoding",
+    "TrainingRows",
+    "Workspace",
+    "blockwise",
+    "class_weights",
+    "is_dask",
+    "merge_rows",
+    "spread_of",
+]

@@ -1,0 +1,143 @@
+"""Rows of a Dask collection, reachable through sums: a graph of block statistics with a tree reduction."""
+
+import threading
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from softmargin._linalg import Array
+from softmargin.rows._collections import as_dask_array, is_dask
+from softmargin.rows._workspace import Workspace
+from softmargin.rows.source import Encoding, LocalRows
+
+FAN_IN = 8
+"""Block sums that one task of the tree reduction adds."""
+_thread = threading.local()
+
+
+@dataclass
+class DaskRows:
+    """Rows of Dask collections. Whoever is the scheduler at the time (threads, a cluster) computes the sums.
+
+    Parameters
+    ----------
+    X : list of delayed arrays of shape (n_k, d)
+    y, weight : lists of delayed arrays of shape (n_k,); weight may be None
+    sizes : tuple of int
+        The n_k.
+    encoding : Encoding, optional
+    """
+
+    X: list[Any]
+    y: list[Any]
+    weight: list[Any] | None
+    sizes: tuple[int, ...]
+    n_features: int
+    encoding: Encoding | None = None
+
+    @classmethod
+    def of(cls, X: Any, y: Any, weight: Any = None) -> "DaskRows":
+        """Line up a Dask array or dataframe with its targets (Dask or NumPy)."""
+        X = as_dask_array(X).rechunk({1: -1})
+        if X.ndim != 2:
+            raise ValueError(f"X must have two dimensions (rows, features), got shape {X.shape}")
+        columns = [None if c is None else _column(c, X) for c in (y, weight)]
+        blocks = [None if c is None else list(c.to_delayed().ravel()) for c in columns]
+        assert blocks[0] is not None
+        return cls(list(X.to_delayed().ravel()), blocks[0], blocks[1], tuple(map(int, X.chunks[0])), X.shape[1])
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return sum(self.sizes)
+
+    def encoded(self, encoding: Encoding) -> "DaskRows":
+        """The same rows with their targets encoded block by block."""
+        return replace(self, encoding=encoding)
+
+    def total(self, statistic: Any) -> Any:
+        """Add up the statistic over blocks of rows, as one graph."""
+        import dask
+
+        # One node of the graph holds the parameters; every block's task depends on it.
+        parameters = dask.delayed(statistic, traverse=False)
+        encoding = dask.delayed(self.encoding, traverse=False)
+        weights = self.weight or [None] * len(self.X)
+        sums = [
+            dask.delayed(_block_total)(parameters, X, y, weight, encoding)
+            for X, y, weight in zip(self.X, self.y, weights)
+        ]
+        while len(sums) > 1:
+            sums = [dask.delayed(_add)(sums[k : k + FAN_IN]) for k in range(0, len(sums), FAN_IN)]
+        return dask.compute(sums[0])[0]
+
+    def take(self, index: NDArray[np.intp]) -> tuple[Any, Any, Array | None]:
+        """Fetch the inputs, raw targets and weights of a few rows, given by their sorted numbers."""
+        import dask
+
+        ends = np.cumsum(self.sizes)
+        cuts = np.searchsorted(index, np.concatenate([[0], ends]))
+        parts = []
+        for k, (low, high) in enumerate(pairwise(cuts)):
+            if high > low:
+                weight = None if self.weight is None else self.weight[k]
+                within = index[low:high] - (ends[k] - self.sizes[k])
+                parts.append(dask.delayed(_take)(self.X[k], self.y[k], weight, within))
+        X, y, weight = zip(*dask.compute(*parts))
+        return np.concatenate(X), np.concatenate(y), None if self.weight is None else np.concatenate(weight)
+
+    def labels(self) -> NDArray[Any]:
+        """The distinct raw targets, sorted."""
+        import dask
+
+        return np.unique(np.concatenate(dask.compute(*[dask.delayed(np.unique)(y) for y in self.y])))
+
+    def find(self, label: Any, limit: int) -> NDArray[np.intp]:
+        """Numbers of the first rows with a raw target, at most `limit` of them."""
+        import dask
+
+        found = dask.compute(*[dask.delayed(_find)(y, label, limit) for y in self.y])
+        starts = np.cumsum(self.sizes) - self.sizes
+        return np.concatenate([start + index for start, index in zip(starts, found)])[:limit]
+
+
+def _column(values: Any, X: Any) -> Any:
+    """A Dask array of shape (n,) with the row chunks of X."""
+    import dask.array as da
+
+    values = as_dask_array(values) if is_dask(values) else da.from_array(np.asarray(values))
+    if values.shape != X.shape[:1]:
+        raise ValueError(f"X has {X.shape[0]} rows, but a target or weight of shape {values.shape} was given")
+    return values.rechunk((X.chunks[0],))
+
+
+def _block_total(statistic: Any, X: Any, y: Any, weight: Any, encoding: Any) -> Any:
+    rows = LocalRows(np.asarray(X), np.asarray(y), weight, encoding, cache_bytes=0)
+    return rows.total(statistic, _workspace())
+
+
+def _workspace() -> Workspace:
+    """Memory of this thread, from one task to the next: a worker's allocator returns its own to the system."""
+    if not hasattr(_thread, "workspace"):
+        _thread.workspace = Workspace()
+    return _thread.workspace  # type: ignore[no-any-return]
+
+
+def _find(y: Any, label: Any, limit: int) -> Any:
+    return np.flatnonzero(np.asarray(y) == label)[:limit]
+
+
+def _add(sums: list[Any]) -> Any:
+    """Add sums, skipping blocks in which no row took part."""
+    total = None
+    for s in sums:
+        if s is not None:
+            total = s if total is None else total.add(s)
+    return total
+
+
+def _take(X: Any, y: Any, weight: Any, index: Any) -> tuple[Any, Any, Any]:
+    return np.asarray(X)[index], np.asarray(y)[index], None if weight is None else np.asarray(weight)[index]

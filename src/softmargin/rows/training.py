@@ -1,0 +1,142 @@
+"""Training rows with identical (x, y) merged into one weighted row, in a canonical order.
+
+A weight and repeated rows then give the same model exactly, the order of the rows does not matter, and leave-one-out
+leaves every copy of a row out at once.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.class_weight import compute_class_weight
+
+from softmargin._linalg import Array
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Merged training rows."""
+
+    X: Any = field(repr=False)
+    """Inputs of shape (n, d); for a precomputed kernel the Gram matrix of the merged rows."""
+    y: Array = field(repr=False)
+    """Targets, shape (n,)."""
+    weight: Array | None = field(repr=False)
+    """Summed weights, shape (n,); None if all are one."""
+    first: np.ndarray = field(repr=False)
+    """Index of a representative original row for each merged row, shape (n,)."""
+    group: np.ndarray = field(repr=False)
+    """Merged row of each original row, -1 where the weight is zero; shape (n_original,)."""
+    share: Array = field(repr=False)
+    """Each original row's part of its merged row's weight, shape (n_original,)."""
+
+    def subset(self, mask: np.ndarray, y: Array, *, precomputed: bool = False) -> "TrainingRows":
+        """Keep the merged rows where `mask` is true (and the columns of a Gram matrix), with new targets y."""
+        keep = np.flatnonzero(mask)
+        position = np.full(len(mask) + 1, -1)
+        position[keep] = np.arange(len(keep))
+        weight = None if self.weight is None else self.weight[keep]
+        X = self.X[keep][:, keep] if precomputed else self.X[keep]
+        return TrainingRows(X, y, weight, self.first[keep], position[self.group], self.share)
+
+    def contested(self) -> float:
+        """Share of the weight that lies on inputs which carry more than one target."""
+        gap = self.X[1:] - self.X[:-1]
+        # Merged rows are sorted by their inputs, so equal inputs are neighbours.
+        new = np.diff(gap.indptr) > 0 if issparse(gap) else np.any(gap, axis=1)
+        starts = np.flatnonzero(np.append(True, new))
+        # TrainingRows of several classes against one may share input and target.
+        differ = np.minimum.reduceat(self.y, starts) < np.maximum.reduceat(self.y, starts)
+        weight = np.ones_like(self.y) if self.weight is None else self.weight
+        return float(np.add.reduceat(weight, starts) @ differ / weight.sum())
+
+
+def merge_rows(X: Any, y: Array, weight: Array | None, *, precomputed: bool = False) -> TrainingRows:
+    """Merge identical rows and drop rows of zero weight.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    y : ndarray of shape (n,)
+    weight : ndarray of shape (n,) or None
+    precomputed : bool
+        X is a Gram matrix: its columns are merged like its rows.
+    """
+    total = np.ones(len(y)) if weight is None else weight
+    kept = np.flatnonzero(total > 0)
+    first, group = _unique(X[kept], y[kept])
+    merged_weight = np.bincount(group, weights=total[kept]).astype(float)
+    first = kept[first]
+    full_group = np.full(len(y), -1)
+    full_group[kept] = group
+    merged = X[first]
+    if precomputed:
+        merged = merged[:, first]
+    unit = bool(np.all(merged_weight == 1))
+    share = np.where(full_group >= 0, total / merged_weight[full_group], 0.0)
+    return TrainingRows(merged, y[first], None if unit else merged_weight, first, full_group, share)
+
+
+def _unique(X: Any, y: Array) -> tuple[np.ndarray, np.ndarray]:
+    """First index and inverse of the distinct rows of (X, y), sorted by value."""
+    if issparse(X):
+        X = X.sorted_indices()
+        X.eliminate_zeros()
+        keys = [
+            (tuple(X.indices[a:b].tolist()), tuple(X.data[a:b].tolist()), float(y[i]))
+            for i, (a, b) in enumerate(zip(X.indptr[:-1], X.indptr[1:]))
+        ]
+        index = {key: k for k, key in enumerate(sorted(set(keys)))}
+        group = np.array([index[key] for key in keys])
+        first = np.full(len(index), -1)
+        first[group[::-1]] = np.arange(len(keys))[::-1]
+        return first, group
+    # Sort by the inputs first: the order must not depend on how the classes are called.
+    table = np.column_stack([X, y])
+    order = np.lexsort(table.T[::-1])
+    ordered = table[order]
+    new = np.ones(len(table), dtype=bool)
+    new[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
+    group = np.empty(len(table), dtype=int)
+    group[order] = np.cumsum(new) - 1
+    return order[new], group
+
+
+def class_weights(class_weight: Any, classes: np.ndarray, index: np.ndarray, weight: Array | None) -> Array:
+    """The weight of each class, shape (n_classes,); "balanced" counts a row as often as its weight says.
+
+    Parameters
+    ----------
+    class_weight : dict or "balanced"
+    classes : ndarray of shape (n_classes,)
+    index : ndarray of shape (n,)
+        Class of each row.
+    weight : ndarray of shape (n,) or None
+    """
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        counts = np.bincount(index, weights=weight, minlength=len(classes))
+        return np.asarray(counts.sum() / (len(classes) * np.maximum(counts, np.finfo(float).tiny)))
+    return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes[index]), dtype=float)
+
+
+def spread_of(X: Any, weight: Array | None) -> Array:
+    """Weighted standard deviation of each column, 0 for a column that does not vary; shape (d,)."""
+    w = np.ones(X.shape[0]) if weight is None else weight
+    w = w / w.sum()
+    if issparse(X):
+        mean = np.asarray(X.T @ w).ravel()
+        # sum w (x - mean)^2 over the stored entries, and mean^2 for the zeros: the plain difference would cancel.
+        stored = X.tocsr(copy=True)
+        row_weight = np.repeat(w, np.diff(stored.indptr))
+        squares = row_weight * (stored.data - mean[stored.indices]) ** 2
+        variance = np.bincount(stored.indices, weights=squares, minlength=X.shape[1])
+        zero_weight = 1 - np.bincount(stored.indices, weights=row_weight, minlength=X.shape[1])
+        full = np.bincount(stored.indices, minlength=X.shape[1]) == X.shape[0]
+        variance += np.where(full, 0.0, mean**2 * zero_weight)
+        constant = np.asarray(X.max(axis=0).todense() == X.min(axis=0).todense()).ravel()
+    else:
+        mean = w @ X
+        variance = w @ (X - mean) ** 2
+        constant = np.ptp(X, axis=0) == 0
+    return np.where(constant, 0.0, np.sqrt(np.maximum(variance, 0)))
