@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks._report import table, write
 from softmargin.criteria import Evidence, LeaveOneOut, LinkEvidence, Problem
 from softmargin.datasets import make_twonorm
-from softmargin.estimators._tuning import search_ep
+from softmargin.tuning.latent import search_ep
 from softmargin.kernels import evaluate, make_kernel
 from softmargin.likelihoods import Hinge
 

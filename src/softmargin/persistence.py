@@ -34,7 +34,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "numpy.dtype",
     "sklearn.compose._column_transformer._RemainderColsList",
     "sklearn.compose._column_transformer.make_column_selector",
-    "softmargin.estimators._model.LatentModel",
+    "softmargin.tuning.model.LatentModel",
     "softmargin.rows.training.Rows",
     "softmargin.estimators.classifier.BayesianSVC",
     "softmargin.estimators.regressor.BayesianSVR",
@@ -50,7 +50,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "softmargin.likelihoods.link.Link",
     "softmargin.likelihoods.logistic.Logistic",
     "softmargin.likelihoods.squared_hinge.SquaredHinge",
-    "softmargin.search.hyperprior.HyperPrior",
+    "softmargin.tuning.hyperprior.HyperPrior",
 )
 """Types that a model file may hold beyond those that skops itself trusts: records of numbers, nothing that acts.
 

@@ -7,7 +7,7 @@ from scipy.optimize import minimize
 from sklearn.datasets import load_iris
 
 from softmargin import BayesianSVC
-from softmargin.estimators._multiclass import couple, fit_temperature, pairwise_table, temper
+from softmargin.estimators._combination import couple, fit_temperature, pairwise_table, temper
 from softmargin.rows import merge_rows
 
 from .cases import log_loss, three_classes

@@ -12,7 +12,7 @@ from softmargin import BayesianSVC
 from softmargin.criteria import LeaveOneOut, Problem
 from softmargin.datasets import make_ringnorm
 from softmargin.estimators._binary import rows_of
-from softmargin.estimators._policy import (
+from softmargin.tuning.stages import (
     HANDICAP,
     SECOND_START,
     bind_prior,
@@ -22,7 +22,7 @@ from softmargin.estimators._policy import (
     second_start,
     stages,
 )
-from softmargin.estimators._tuning import End, _choose
+from softmargin.tuning.latent import End, _choose
 from softmargin.inference import EP, MAP
 from softmargin.kernels import evaluate
 from softmargin.likelihoods import Hinge, Link

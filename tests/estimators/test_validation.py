@@ -7,7 +7,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from softmargin import BayesianSVC, BayesianSVR
 from softmargin.datasets import make_sinc
-from softmargin.estimators._validation import PATIENCE, hold_out
+from softmargin.tuning.held_out import PATIENCE, hold_out
 from softmargin.kernels import gram
 from softmargin.rows import merge_rows
 

@@ -16,7 +16,7 @@ from softmargin.inference import EP, HMC
 from softmargin.likelihoods import Hinge
 from softmargin.search import LBFGS, Coordinates, GradientAscent, LogParameter, Objective
 from softmargin.search import checkpoint as files
-from softmargin.search.objective import Evaluation
+from softmargin.tuning.objective import Evaluation
 
 
 def problem(n=30, inference=None):

@@ -3,7 +3,7 @@ import pytest
 
 from softmargin.likelihoods import Hinge
 from softmargin.svm import Gram, solve_dual
-from softmargin.svm._dual import SMALL, _working_set
+from softmargin.svm import SMALL, _working_set
 
 from .problems import rbf
 

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from softmargin._linalg import Array
-from softmargin.estimators._model import LatentModel
+from softmargin.tuning.model import LatentModel
 
 BLUE, ORANGE, GREEN, GREY = "#2f7fc1", "#e0762f", "#2a9d6f", "#8a8f98"
 """Told apart by colour-blind readers, on white and on dark paper."""

@@ -9,7 +9,7 @@ import numpy as np
 from softmargin._linalg import Array
 from softmargin.criteria import Problem, get_criterion
 from softmargin.displays._base import BLUE, GREEN, GREY, ORANGE, Drawn, latent_model
-from softmargin.estimators._model import LatentModel
+from softmargin.tuning.model import LatentModel
 from softmargin.inference import EP, get_inference
 from softmargin.kernels import gram, roles
 

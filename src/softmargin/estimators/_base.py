@@ -1,7 +1,8 @@
-"""What both estimators share: the meaning of their parameters."""
+"""What both estimators share: the meaning of their parameters, the way of a fit, and what they refuse."""
 
 import logging
 from collections.abc import Callable
+from copy import copy
 from numbers import Integral, Real
 from typing import Any
 
@@ -10,17 +11,18 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softmargin._linalg import Array
-from softmargin.criteria import CRITERIA, Problem, get_criterion
+from softmargin.criteria import CRITERIA, Criterion, Problem
 from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks
-from softmargin.estimators._model import LatentModel
-from softmargin.estimators._tuning import Tuning
-from softmargin.inference import EP, INFERENCES, get_inference
-from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, evaluate
-from softmargin.rows import TrainingRows, spread_of
-from softmargin.search import SEARCHES, Evaluation, HyperPrior
+from softmargin.inference import EP, INFERENCES, REPRODUCTIONS, Inference, Sparse
+from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, evaluate, roles
+from softmargin.likelihoods import LIKELIHOODS, Likelihood
+from softmargin.policy import POLICY
+from softmargin.rows import CheckedRows, check_rows, is_dask
+from softmargin.search import SEARCHES, Evaluation, Search
+from softmargin.tuning import HyperPrior, LatentModel, Tuning, part_of
 
 logger = logging.getLogger("softmargin")
 
@@ -32,6 +34,15 @@ def check_choice(name: str, value: Any, allowed: list[Any]) -> None:
     """Raise a ValueError that names the parameter, the value and the options."""
     if not any(value is a or (isinstance(value, str) and value == a) for a in allowed):
         raise ValueError(f"{name}={value!r} is not allowed; choose one of {', '.join(map(repr, allowed))}")
+
+
+def check_part(name: str, value: Any, registry: dict[str, type], methods: tuple[str, ...], *others: Any) -> None:
+    """Raise unless value is a registered name, one of `others`, or an object with the methods of such a part."""
+    if isinstance(value, type):
+        raise ValueError(f"{name}={value.__name__} is a class; give an object, {value.__name__}(), or a name")
+    missing = [method for method in methods if not callable(getattr(value, method, None))]
+    if missing:
+        check_choice(name, value, [*others, *sorted(registry)])
 
 
 def check_number(
@@ -55,18 +66,25 @@ def check_fraction(name: str, value: Any) -> None:
 
 
 class LatentEstimator(CallbackSupportMixin, BaseEstimator):
-    """Parameters, validation and fitted names common to BayesianSVC and BayesianSVR."""
+    """Parameters, validation and fitted names common to BayesianSVC and BayesianSVR.
+
+    A fit is a transaction: parameters and rows are checked, a record is computed, and `_assign` replaces all fitted
+    attributes at once. Whatever ends a fit earlier leaves the estimator as it was.
+    """
+
+    _is_classifier: bool
 
     def _check_parameters(self) -> None:
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             check_choice("kernel", self.kernel, [None, *KERNEL_NAMES])
         check_number("C", self.C, low=0, strict=True, optional=True)
-        check_choice("inference", self.inference, self._inferences())
-        check_choice("criterion", self.criterion, ["auto", *sorted(CRITERIA)])
+        check_part("loss", self.loss, self._losses(), ("log_prob",))
+        check_part("inference", self.inference, self._inferences(), ("without_gradients",))
+        check_part("criterion", self.criterion, self._criteria(), ("likelihood", "inference_for"), "auto")
         check_number("n_inducing", self.n_inducing, low=1, strict=False, integer=True, optional=True)
-        check_choice("search", self.search, [None, *sorted(SEARCHES)])
-        smooth = self.criterion == "auto" or getattr(CRITERIA[self.criterion], "smooth", False)
-        if not smooth and getattr(SEARCHES.get(self.search), "needs_gradient", False):
+        check_part("search", self.search, SEARCHES, ("maximise",), None)
+        criterion, search = self._criterion(), self._search()
+        if search is not None and search.needs_gradient and criterion is not None and not criterion.smooth:
             raise ValueError(
                 f"search={self.search!r} needs a gradient, which criterion={self.criterion!r} does not have; "
                 "use search='random_walk' with it"
@@ -74,106 +92,156 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
         check_number("n_restarts", self.n_restarts, low=0, strict=False, integer=True)
         check_number("max_iter", self.max_iter, low=1, strict=False, integer=True)
         check_number("tol", self.tol, low=0, strict=True)
+        check_fraction("validation_fraction", self.validation_fraction)
         if not (self.hyperprior is None or isinstance(self.hyperprior, HyperPrior)):
             check_choice("hyperprior", self.hyperprior, ["auto", None])
 
-    def _inferences(self) -> list[str]:
-        return sorted([*INFERENCES, "sparse"])
+    # -- parts ---------------------------------------------------------------------------------------------------
+
+    def _losses(self) -> dict[str, type]:
+        return {name: loss for name, loss in LIKELIHOODS.items() if loss.is_classifier == self._is_classifier}
+
+    def _inferences(self) -> dict[str, type]:
+        known = INFERENCES | {Sparse.name: Sparse}
+        return known if self._is_classifier else known | REPRODUCTIONS
+
+    def _criteria(self) -> dict[str, type]:
+        return CRITERIA
+
+    def _inference(self) -> Inference:
+        inference: Inference = part_of(self.inference, self._inferences())
+        return inference
+
+    def _criterion(self) -> Criterion | None:
+        """The criterion; None: the default policy."""
+        if isinstance(self.criterion, str) and self.criterion == "auto":
+            return None
+        criterion: Criterion = part_of(self.criterion, CRITERIA)
+        return criterion
+
+    def _search(self) -> Search | None:
+        """The search; by name it has the estimator's iteration cap and tolerance."""
+        search: Search | None = part_of(self.search, SEARCHES, max_iter=self.max_iter, tol=self.tol)
+        return search
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, PrecomputedKernel) or (
             isinstance(self.kernel, str) and self.kernel == "precomputed"
         )
 
-    def _validate_training(self, X: Any, y: Any, sample_weight: Any, **kwargs: Any) -> tuple[Any, Any, Array | None]:
-        self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=1, **kwargs)
+    def _tuning(self, hyperprior: HyperPrior) -> Tuning:
+        """Collect the settings of the searches; `hyperprior` is the default one."""
+        return Tuning(
+            self._inference(),
+            self._criterion(),
+            self._search(),
+            hyperprior if self.hyperprior == "auto" else self.hyperprior,
+            self.n_restarts,
+            self.n_jobs,
+            int(check_random_state(self.random_state).randint(2**31 - 1)),
+            self.validation_fraction,
+        )
+
+    # -- rows ----------------------------------------------------------------------------------------------------
+
+    def _read(self, X: Any, y: Any, sample_weight: Any, *, large: bool, reset: bool = True) -> CheckedRows:
+        """Validate the training rows; scikit-learn's checks note the columns on a copy, not on the estimator."""
+        numeric = not self._is_classifier
+        checked = check_rows(copy(self), X, y, sample_weight, numeric_target=numeric, keep_float32=large, reset=reset)
         if self._is_precomputed():
-            check_gram(X)
-        if sample_weight is None:
-            return X, y, None
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        if np.any(weight < 0):
-            raise ValueError(f"sample_weight must not be negative; the smallest given is {weight.min():g}")
-        if not np.any(weight > 0):
-            raise ValueError("sample_weight is zero for every row; give at least one row a positive weight")
-        return X, y, weight
+            if large:
+                raise ValueError(
+                    "inference='sparse' needs inputs, not a precomputed kernel matrix; "
+                    "use another inference or a kernel object"
+                )
+            check_gram(checked.source.X)
+        return checked
+
+    def _is_large(self, X: Any) -> bool:
+        """Whether a fit goes through inducing points; refuses what that cannot honour."""
+        inference = self._inference()
+        n = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X) if hasattr(X, "__len__") else 0
+        default = isinstance(self.inference, str) and isinstance(inference, EP)
+        automatic = default and n > POLICY.size.sparse_above and not self._is_precomputed()
+        if inference.needs_gram and not is_dask(X) and not automatic:
+            return False
+        why = "inference='sparse'" if not inference.needs_gram else f"a fit of {n} rows"
+        if is_dask(X):
+            why = "a fit of a Dask collection"
+        self._refuse_through_inducing_points(why)
+        if automatic:
+            logger.info("%d rows are more than %d: inducing points stand for them", n, POLICY.size.sparse_above)
+        return True
+
+    def _refuse_through_inducing_points(self, why: str) -> None:
+        """Raise for settings that a fit through inducing points cannot honour."""
+        criterion, search = self._criterion(), self._search()
+        if criterion is not None and not criterion.through_inducing_points:
+            raise ValueError(
+                f"{why} goes through inducing points, for which criterion={self.criterion!r} is not defined; use "
+                "criterion='auto', 'evidence', 'link_evidence' or 'loo', or fit fewer rows with another inference"
+            )
+        if search is not None and (not search.needs_gradient or search.averages_noise):
+            raise ValueError(
+                f"{why} goes through inducing points, which are searched by gradients; search={self.search!r} cannot "
+                "be used. Use search='lbfgs' or None, or fit fewer rows with another inference"
+            )
+        if self.validation_fraction is not None:
+            raise ValueError(
+                f"{why} goes through inducing points, which have no held-out rows; use validation_fraction=None, "
+                "or fit fewer rows with another inference"
+            )
 
     def _validate_new(self, X: Any) -> Any:
         check_is_fitted(self)
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
-    def _spread(self, X: Any, weight: Array | None) -> Array:
-        if self._is_precomputed():
-            return np.empty(0)
-        return spread_of(X, weight)
+    # -- the end of a fit ----------------------------------------------------------------------------------------
 
-    def _tuning(
-        self,
-        hyperprior: HyperPrior,
-        tasks: FitTasks | None = None,
-        attributes: Callable[[LatentModel], dict[str, Any]] | None = None,
-    ) -> Tuning:
-        """Collect the settings; `attributes` makes fitted attributes for the callbacks of `tasks` from a model."""
-        chosen = hyperprior if self.hyperprior == "auto" else self.hyperprior
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        # Sparse inference learns on a subset first, by EP.
-        inference = get_inference("ep" if self.inference == "sparse" else self.inference)()
-        return Tuning(
-            inference,
-            self.criterion,
-            self.search,
-            chosen,
-            self.n_restarts,
-            self.max_iter,
-            self.tol,
-            self.n_jobs,
-            seed,
-            getattr(self, "validation_fraction", None),
-            self._told(tasks, attributes),
-        )
+    def _assign(self, fitted: dict[str, Any]) -> None:
+        """Replace all fitted attributes in one step: an interrupt leaves the old ones or the new ones, whole."""
+        kept = {name: value for name, value in vars(self).items() if not _is_fitted_name(name)}
+        self.__dict__ = {**kept, **fitted}
 
-    def _told(
-        self, tasks: FitTasks | None, attributes: Callable[[LatentModel], dict[str, Any]] | None
-    ) -> Callable[[Evaluation, Callable[[], LatentModel]], None]:
+    def _columns(self) -> dict[str, Any]:
+        """The fitted attributes that name the columns."""
+        return {name: value for name, value in vars(self).items() if name in ("n_features_in_", "feature_names_in_")}
+
+    def _make_callback(
+        self, tasks: FitTasks, attributes: Callable[[Any], dict[str, Any]]
+    ) -> Callable[[Evaluation, Callable[[], Any] | None], None]:
+        """What happens after every evaluation: a line in the log, and scikit-learn's callbacks."""
         verbose = self.verbose
 
-        def told(evaluation: Evaluation, model: Callable[[], LatentModel]) -> None:
+        def evaluated(evaluation: Evaluation, made: Callable[[], Any] | None) -> None:
             if verbose:
                 logger.info("objective %.4f, criterion %.4f", evaluation.value, evaluation.criterion)
-            if tasks is not None:
-                tasks.evaluated(None if attributes is None else lambda: attributes(model()))
+            tasks.evaluated(None if made is None else lambda: attributes(made()))
 
-        return told
+        return evaluated
 
-    def _coefficients(self, models: list[LatentModel], rows: TrainingRows, n: int) -> Array:
-        """The SVMs' coefficients of the n original rows, shape (n_models, n): copies share by weight."""
-        coefficients = np.zeros((len(models), n))
-        for k, model in enumerate(models):
-            group = model.rows.group[:n]
-            inside = group >= 0
-            coefficients[k, inside] = model.svm.beta[group[inside]] * rows.share[inside]
-        return coefficients
+    # -- model selection -----------------------------------------------------------------------------------------
 
-    def _refuse_sparse(self, what: str) -> None:
+    def _refuse_without_gram(self, what: str) -> None:
         """Raise unless the Gram matrix of the training rows is at hand."""
-        if self.inference_ == "sparse":
+        if self.inference_ == Sparse.name:
             raise ValueError(
                 f"{what} needs the Gram matrix of all training rows, which inference='sparse' never forms; "
                 "`log_evidence_` has the bound, and a fit on fewer rows with another inference has the rest"
             )
 
-    def _criterion_value(self, models: list[LatentModel], name: str) -> float:
-        """A registered criterion at the learnt hyperparameters, summed over the models."""
-        self._refuse_sparse("criterion_value")
-        criterion = get_criterion(name)()
+    def _criterion_value(self, models: list[LatentModel], name: str | Criterion) -> float:
+        """A criterion at the learnt hyperparameters, summed over the models."""
+        check_part("name", name, self._criteria(), ("likelihood", "inference_for"))
+        self._refuse_without_gram("criterion_value")
+        criterion: Criterion = part_of(name, CRITERIA)
+        inference = criterion.inference_for(self._inference())
         total = 0.0
         for m in models:
             K = evaluate(m.kernel, m.rows.X).K
-            # Leave-one-out is a score of the predictions, which come from the posterior's own likelihood.
-            own = m.posterior_likelihood if criterion.name == "loo" else None
+            # A score of the predictions is one of the posterior's own likelihood.
+            own: Likelihood | None = m.posterior_likelihood if criterion.uses_posterior_likelihood else None
             likelihood = criterion.likelihood(own or m.likelihood)
-            inference = EP() if criterion.inference == "ep" else get_inference(criterion.inference or self.inference)()
             posterior = inference.infer(K, m.rows.y, likelihood, m.rows.weight)
             total += criterion(posterior, Problem(K, m.rows.y, likelihood, m.rows.weight)).value
         return total
@@ -183,6 +251,17 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self._is_precomputed()
         return tags
+
+
+def can_stream(self: Any) -> bool:
+    """Whether an estimator has `partial_fit`; the error says what it needs."""
+    if self._inference().needs_gram:
+        raise AttributeError(f"partial_fit needs inference='sparse', got inference={self.inference!r}")
+    return True
+
+
+def _is_fitted_name(name: str) -> bool:
+    return name == "_fit" or (name.endswith("_") and not name.startswith("_"))
 
 
 def check_gram(K: Any) -> None:
@@ -202,13 +281,11 @@ def check_gram(K: Any) -> None:
         )
 
 
-def relevance(model: LatentModel, spread: Array) -> Array | None:
+def relevance(kernel: Kernel, spread: Array) -> Array | None:
     """Inverse length scale of each input in units of its spread, the largest scaled to 1; None if there are none."""
-    from softmargin.kernels import roles
-
     result = np.zeros(len(spread))
     found = False
-    for role, theta in zip(roles(model.kernel, len(spread)), model.kernel.theta):
+    for role, theta in zip(roles(kernel, len(spread)), kernel.theta):
         if role.kind == "length_scale":
             inputs = slice(None) if role.input is None else role.input
             result[inputs] = np.maximum(result[inputs], spread[inputs] / np.exp(theta))

@@ -3,26 +3,29 @@
 from typing import Any, Literal
 
 import numpy as np
+from scipy.special import log_expit
 from sklearn.base import ClassifierMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from softmargin.estimators._base import LatentEstimator, check_choice, check_fraction
-from softmargin.estimators._binary import check_classes, weigh_classes
+from softmargin._linalg import Array
+from softmargin.estimators._base import LatentEstimator, can_stream, check_choice, relevance
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
-from softmargin.estimators._class_fit import fit_problems
-from softmargin.estimators._class_fitted import set_learnt, set_leave_one_out, set_support
-from softmargin.estimators._class_prediction import ClassPrediction
-from softmargin.estimators._large import fit_large_classifier, is_large
-from softmargin.estimators._stream import can_stream, partial_fit_classifier
-from softmargin.kernels import evaluate, make_kernel
-from softmargin.likelihoods import get_likelihood
-from softmargin.rows import merge_rows
-from softmargin.search import FixedNoise, LogParameter, NoiseCoordinates
+from softmargin.evidence import log_evidence
+from softmargin.kernels import evaluate
+from softmargin.likelihoods import LIKELIHOODS, Likelihood
+from softmargin.machines import (
+    ClassificationFit,
+    ClassificationSettings,
+    fit_classification,
+    update_classification,
+)
+from softmargin.rows import blockwise
+from softmargin.tuning import FixedLikelihood, HyperPrior, LikelihoodCoordinates, LogParameters
 
 
-class BayesianSVC(ClassifierMixin, ClassPrediction, LatentEstimator):
+class BayesianSVC(ClassifierMixin, LatentEstimator):
     """Support vector classifier that learns C, the kernel and a length scale per input, and averages its probabilities.
 
     The SVM is read as the most probable function under a Gaussian-process prior with the kernel as covariance
@@ -110,10 +113,10 @@ class BayesianSVC(ClassifierMixin, ClassPrediction, LatentEstimator):
         kernel: Any = None,
         *,
         C: float | None = None,
-        loss: str = "hinge",
-        inference: str = "ep",
-        criterion: str = "auto",
-        search: str | None = "lbfgs",
+        loss: Any = "hinge",
+        inference: Any = "ep",
+        criterion: Any = "auto",
+        search: Any = "lbfgs",
         probability: Literal["average", "mean", "map"] = "average",
         hyperprior: Any = "auto",
         n_restarts: int = 0,
@@ -165,27 +168,18 @@ class BayesianSVC(ClassifierMixin, ClassPrediction, LatentEstimator):
         -------
         self
         """
-        check_choice("loss", self.loss, ["hinge", "squared_hinge"])
-        check_choice("probability", self.probability, ["average", "mean", "map"])
-        check_choice("multi_class", self.multi_class, ["ovo", "ovr"])
-        check_fraction("validation_fraction", self.validation_fraction)
-        if is_large(self, X):
-            return fit_large_classifier(self, X, y, sample_weight)
-        X, y, weight = self._validate_training(X, y, sample_weight)
-        check_classification_targets(y)
-        classes, index = np.unique(y, return_inverse=True)
-        check_classes(classes)
-        weight = weigh_classes(self.class_weight, classes, index, weight)
+        self._check_parameters()
+        large = self._is_large(X)
+        checked = self._read(X, y, sample_weight, large=large)
         tasks = FitTasks.begin(self, X, y, sample_weight)
-        previous = [m.z for m in self._models] if self.warm_start and hasattr(self, "_models") else None
-        self.classes_ = classes
-        rows = merge_rows(X, index.astype(float), weight, precomputed=self._is_precomputed())
-        spread = self._spread(rows.X, rows.weight)
-        kernel = make_kernel(self.kernel, X.shape[1], None if self._is_precomputed() else spread)
-        fit_problems(self, rows, kernel, spread, previous, tasks)
-        set_learnt(self, spread)
-        set_leave_one_out(self, rows)
-        set_support(self, X, index, rows)
+        settings = self._settings(through_inducing_points=large)
+        columns = checked.columns()
+
+        def attributes(fitted: ClassificationFit) -> dict[str, Any]:
+            return {**columns, "_fit": fitted, "classes_": fitted.classes}
+
+        fitted = fit_classification(checked.source, settings, self._make_callback(tasks, attributes))
+        self._assign({**columns, **_attributes(fitted)})
         tasks.end()
         return self
 
@@ -208,15 +202,163 @@ class BayesianSVC(ClassifierMixin, ClassPrediction, LatentEstimator):
         -------
         self
         """
-        return partial_fit_classifier(self, X, y, classes, sample_weight)
+        if not hasattr(self, "_fit"):
+            missing = [] if classes is None else np.setdiff1d(classes, np.unique(np.asarray(y))).tolist()
+            if missing:
+                raise ValueError(f"the first batch must have rows of every class; it has none of {missing}")
+            return self.fit(X, y, sample_weight)
+        self._check_parameters()
+        checked = self._read(X, y, sample_weight, large=True, reset=False)
+        fitted = update_classification(self._fit, checked.source)
+        kept = {name: getattr(self, name) for name in ("loo_log_loss_", "loo_error_") if hasattr(self, name)}
+        self._assign({**self._columns(), **_attributes(fitted), **kept})
+        return self
 
-    def _noise(self) -> NoiseCoordinates:
-        likelihood = get_likelihood(self.loss)
+    # -- fitting -------------------------------------------------------------------------------------------------
+
+    _is_classifier = True
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_choice("probability", self.probability, ["average", "mean", "map"])
+        check_choice("multi_class", self.multi_class, ["ovo", "ovr"])
+
+    def _refuse_through_inducing_points(self, why: str) -> None:
+        super()._refuse_through_inducing_points(why)
+        if self.probability == "map":
+            raise ValueError(
+                "probability='map' needs the SVM itself, which sparse inference does not solve; use 'average'"
+            )
+
+    def _settings(self, *, through_inducing_points: bool) -> ClassificationSettings:
+        return ClassificationSettings(
+            self.kernel,
+            self._likelihood(),
+            self._tuning(HyperPrior()),
+            isinstance(self.hyperprior, str),
+            self.multi_class,
+            self.probability,
+            self.n_inducing,
+            through_inducing_points,
+            self.class_weight,
+            getattr(self, "_fit", None) if self.warm_start else None,
+        )
+
+    def _likelihood(self) -> LikelihoodCoordinates:
+        """What is to be learnt of the loss: C, unless it is given or nothing is learnt."""
+        template: Any = LIKELIHOODS[self.loss]() if isinstance(self.loss, str) else self.loss
         if self.C is not None:
-            return FixedNoise(likelihood(float(self.C)))
+            return FixedLikelihood(type(template)(float(self.C)))
         if self.search is None:
-            return FixedNoise(likelihood(1.0))
-        return LogParameter(likelihood, "C", 1.0)
+            return FixedLikelihood(template)
+        names = template.param_names
+        return LogParameters(template, names, tuple(template.param_bounds[name] for name in names))
+
+    # -- prediction ----------------------------------------------------------------------------------------------
+
+    @blockwise
+    def decision_function(self, X: Any) -> Array:
+        """Log-odds of `predict_proba`, so that prediction, ranking and probability agree.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Of the second of two classes, or of each class against the rest.
+        """
+        return self._fitted().log_odds(self._validate_new(X))
+
+    @blockwise
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict the most probable class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return self.classes_[index]
+
+    @blockwise
+    def predict_log_proba(self, X: Any) -> Array:
+        """Log of the class probabilities.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        if len(self._fitted().classes) == 2:
+            odds = self.decision_function(X)
+            return np.stack([log_expit(-odds), log_expit(odds)], axis=1)
+        return self._fitted().log_proba(self._validate_new(X))
+
+    @blockwise
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities; see `probability` for what they average.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
+        """Posterior mean and variance of the latent function f(x).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        mean, variance : ndarrays of shape (n_samples,), or (n_samples, n_pairs) with more than two classes
+        """
+        mean, variance = self._fitted().machine.latent(self._validate_new(X))
+        return (mean[:, 0], variance[:, 0]) if mean.shape[1] == 1 else (mean, variance)
+
+    def sample_latent(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw latent functions from the posterior at the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=None
+            None: the estimator's.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_samples), or (n_pairs, n_rows, n_samples) with more than two classes
+        """
+        models = self._fitted().machine.models
+        X = self._validate_new(X)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
+        draws = [m.sample(X, n_samples, rng) for m in models]
+        return draws[0] if len(draws) == 1 else np.stack(draws)
+
+    def _fitted(self) -> ClassificationFit:
+        check_is_fitted(self)
+        fitted: ClassificationFit = self._fit
+        return fitted
+
+    # -- model selection -----------------------------------------------------------------------------------------
 
     def log_evidence(self, kind: str = "naive", method: str | None = None, random_state: Any = None) -> float:
         """Log evidence in nats at the learnt hyperparameters, summed over pairs.
@@ -227,23 +369,63 @@ class BayesianSVC(ClassifierMixin, ClassPrediction, LatentEstimator):
         method : {"laplace", "ep", "variational", "chaining", "annealing"}, optional
             Default: as the fitted inference estimates it.
         """
-        from softmargin.evidence import log_evidence
-
-        check_is_fitted(self)
+        models = self._fitted().machine.models
         if kind == "naive" and method is None:
-            return self.log_evidence_
-        self._refuse_sparse("log_evidence")
+            return float(self.log_evidence_)
+        self._refuse_without_gram("log_evidence")
+        seed = self.random_state if random_state is None else random_state
         total = 0.0
-        for m in self._models:
+        for m in models:
             K = evaluate(m.kernel, m.rows.X).K
-            seed = self.random_state if random_state is None else random_state
             total += log_evidence(
-                K, m.rows.y, m.likelihood.C, loss=self.loss, kind=kind, method=method or "ep",
+                K, m.rows.y, m.likelihood.C, loss=m.likelihood.name, kind=kind, method=method or "ep",
                 weight=m.rows.weight, random_state=seed,
             ).value  # fmt: skip
         return total
 
-    def criterion_value(self, name: str) -> float:
-        """Any registered criterion at the learnt hyperparameters, in its own units (summed over pairs)."""
-        check_is_fitted(self)
-        return self._criterion_value(self._models, name)
+    def criterion_value(self, name: Any) -> float:
+        """Any criterion at the learnt hyperparameters, in its own units (summed over pairs).
+
+        Parameters
+        ----------
+        name : str or Criterion
+            A name of `softmargin.criteria.CRITERIA` or an object.
+        """
+        return self._criterion_value(self._fitted().machine.models, name)
+
+
+def _attributes(fitted: ClassificationFit) -> dict[str, Any]:
+    """The fitted attributes of a classifier."""
+    machine = fitted.machine
+    models, one = machine.models, len(machine.models) == 1
+    likelihoods: list[Likelihood] = [m.posterior_likelihood or m.likelihood for m in models]
+    C = [m.likelihood.C for m in models]
+    path = [row if one else {"pair": pair, **row} for m, pair in zip(models, machine.pairs) for row in m.path]
+    attributes: dict[str, Any] = {
+        "_fit": fitted,
+        "classes_": fitted.classes,
+        "kernel_": models[0].kernel if one else [m.kernel for m in models],
+        "likelihood_": likelihoods[0] if one else likelihoods,
+        "C_": C[0] if one else np.array(C),
+        "posterior_": models[0].posterior if one else [m.posterior for m in models],
+        "inference_": models[0].posterior.method,
+        "log_evidence_": float(sum(m.log_evidence for m in models)),
+        "search_path_": path,
+        "n_iter_": max(len(path), 1),
+    }
+    relevances = [relevance(m.kernel, fitted.spread) for m in models]
+    if all(r is not None for r in relevances):
+        attributes["pair_relevance_"] = np.array(relevances)
+        attributes["relevance_"] = attributes["pair_relevance_"].mean(axis=0)
+    if machine.left_out is not None:
+        attributes |= {"loo_log_loss_": machine.left_out.log_loss(), "loo_error_": machine.left_out.error()}
+    if fitted.support is not None:
+        support = fitted.support
+        attributes |= {
+            "support_": support.indices,
+            "support_vectors_": support.vectors,
+            "dual_coef_": support.dual_coef,
+            "n_support_": support.n_support,
+            "margins_": support.margins,
+        }
+    return attributes

@@ -4,26 +4,28 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import RegressorMixin
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from softmargin._linalg import Array
-from softmargin.criteria import Problem, leave_one_out
-from softmargin.estimators._base import LatentEstimator, check_choice, check_fraction, check_number, relevance
+from softmargin.estimators._base import (
+    LatentEstimator,
+    can_stream,
+    check_choice,
+    check_number,
+    check_part,
+    relevance,
+)
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
-from softmargin.estimators._large import fit_large_regressor, is_large
-from softmargin.estimators._predictions import TargetPredictions
-from softmargin.estimators._regression import TargetFit, as_fitted, fit_target, warn_of_imitated_noise
-from softmargin.estimators._stream import can_stream, partial_fit_regressor
-from softmargin.estimators._units import path_in_units, target_noise
-from softmargin.inference import INFERENCES, REPRODUCTIONS, get_inference
+from softmargin.inference import INFERENCES, REPRODUCTIONS, Inference
 from softmargin.kernels import evaluate
-from softmargin.likelihoods import EpsilonInsensitive
-from softmargin.rows import merge_rows
-from softmargin.search import Coordinates
+from softmargin.machines import RegressionFit, RegressionSettings, TargetUnits, fit_regression, update_regression
+from softmargin.rows import blockwise
+from softmargin.tuning import HyperPrior, part_of
 
 
-class BayesianSVR(RegressorMixin, TargetPredictions, LatentEstimator):
+class BayesianSVR(RegressorMixin, LatentEstimator):
     """Support vector regression that learns C, epsilon, the kernel and a length scale per input, with error bars.
 
     The epsilon-insensitive loss is read as the noise density ``C/(2(epsilon C + 1)) exp(-C max(|y - f| - epsilon,
@@ -118,9 +120,11 @@ class BayesianSVR(RegressorMixin, TargetPredictions, LatentEstimator):
         *,
         C: float | None = None,
         epsilon: float | None = None,
-        inference: str = "ep",
-        criterion: str = "auto",
-        search: str | None = "lbfgs",
+        loss: Any = "epsilon_insensitive",
+        inference: Any = "ep",
+        criterion: Any = "auto",
+        search: Any = "lbfgs",
+        center: Literal["median"] | None = "median",
         hyperprior: Any = "auto",
         nugget: bool | float = False,
         gross_errors: Literal["auto", "keep"] = "auto",
@@ -137,6 +141,8 @@ class BayesianSVR(RegressorMixin, TargetPredictions, LatentEstimator):
         self.kernel = kernel
         self.C = C
         self.epsilon = epsilon
+        self.loss = loss
+        self.center = center
         self.inference = inference
         self.criterion = criterion
         self.search = search
@@ -170,16 +176,19 @@ class BayesianSVR(RegressorMixin, TargetPredictions, LatentEstimator):
         -------
         self
         """
-        if is_large(self, X):
-            return fit_large_regressor(self, X, y, sample_weight)
-        X, y, weight = self._validate_training(X, y, sample_weight, y_numeric=True)
+        self._check_parameters()
+        large = self._is_large(X)
+        checked = self._read(X, y, sample_weight, large=large)
         tasks = FitTasks.begin(self, X, y, sample_weight)
-        rows = merge_rows(X, y.astype(np.float64), weight, precomputed=self._is_precomputed())
-        fitted = fit_target(self, rows, tasks)
-        self._set_learnt(fitted, float(fitted.weight.sum()))
-        self._set_fitted(X, rows.group)
-        if self.search is not None:
-            warn_of_imitated_noise(fitted)
+        settings = self._settings(through_inducing_points=large)
+        columns = checked.columns()
+
+        def attributes(fitted: RegressionFit) -> dict[str, Any]:
+            units = fitted.units
+            return {**columns, "_fit": fitted, "y_center_": units.center, "y_scale_": units.scale}
+
+        fitted = fit_regression(checked.source, settings, self._make_callback(tasks, attributes))
+        self._assign({**columns, **_attributes(fitted)})
         tasks.end()
         return self
 
@@ -194,19 +203,26 @@ class BayesianSVR(RegressorMixin, TargetPredictions, LatentEstimator):
         -------
         self
         """
-        return partial_fit_regressor(self, X, y, sample_weight)
+        if not hasattr(self, "_fit"):
+            return self.fit(X, y, sample_weight)
+        self._check_parameters()
+        checked = self._read(X, y, sample_weight, large=True, reset=False)
+        fitted = update_regression(self._fit, checked.source)
+        self._assign({**self._columns(), **_attributes(fitted)})
+        return self
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
-    def _inferences(self) -> list[str]:
-        return sorted([*INFERENCES, *REPRODUCTIONS, "sparse"])
+    _is_classifier = False
+
+    def _criteria(self) -> dict[str, type]:
+        return {name: part for name, part in super()._criteria().items() if part.for_regression}
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number("epsilon", self.epsilon, low=0, strict=False, optional=True)
-        check_choice("criterion", self.criterion, ["auto", "evidence", "loo"])
         check_choice("gross_errors", self.gross_errors, ["auto", "keep"])
-        check_fraction("validation_fraction", self.validation_fraction)
+        check_choice("center", self.center, ["median", None])
         if not isinstance(self.nugget, bool | np.bool_):
             check_number("nugget", self.nugget, low=0, strict=True)
         if self.nugget is not False and self._is_precomputed():
@@ -215,76 +231,221 @@ class BayesianSVR(RegressorMixin, TargetPredictions, LatentEstimator):
                 "diagonal of the training matrix instead"
             )
 
-    def _previous(self, n_z: int) -> Array | None:
-        """Where the last fit ended, relative to the spread of its target, if this one may start there."""
-        if not self.warm_start or not hasattr(self, "_model") or len(self._model.z) != n_z:
-            return None
-        return self._model.z
-
-    def _set_learnt(self, fitted: TargetFit, total: float) -> None:
-        """Set what follows from the model alone; `total` is the weight of all rows."""
-        model, units, shift, spread = fitted.model, fitted.units, fitted.shift, fitted.spread
-        for optional in ("relevance_", "loo_log_density_"):
-            # Not every kernel and inference gives them: forget those of an earlier fit.
-            self.__dict__.pop(optional, None)
-        scale = units.scale
-        self.__dict__.update(as_fitted(model, units))
-        self.kernel_ = fitted.given.clone_with_theta((model.z + shift)[: fitted.given.n_dims])
-        self.likelihood_ = EpsilonInsensitive(self._density.C / scale, self._density.epsilon * scale)
-        self.C_, self.epsilon_ = self.likelihood_.C, self.likelihood_.epsilon
-        self.noise_std_ = float(scale * np.sqrt(self._density.noise_variance + model.nugget(model.rows.X[:1])[0]))
-        self.posterior_ = model.posterior
-        self.inference_ = model.posterior.method
-        # The density of y is that of the scaled target over the scale, once for every row.
-        self._log_units = float(total * np.log(scale))
-        self.log_evidence_ = float(model.posterior.log_evidence) - self._log_units
-        noise = target_noise(self.C, self.epsilon, units, learn=self.search is not None)
-        names = Coordinates(model.kernel, noise, len(spread)).names
-        self.search_path_ = path_in_units(model.path, names, shift, total, scale)
-        self.n_iter_ = max(len(model.path), 1)
-        relevances = relevance(model, spread)
-        if relevances is not None:
-            self.relevance_ = relevances
-
-    def _set_fitted(self, X: Any, group: np.ndarray) -> None:
-        """Set what refers to the training rows; `group` is the merged row of each before any was left out."""
-        model, rows = self._model, self._model.rows
-        weight = np.ones_like(rows.y) if rows.weight is None else rows.weight
-        self.gross_errors_ = np.flatnonzero((group >= 0) & (rows.group < 0))
-        if model.posterior.variance is not None and model.posterior.site_precision is not None:
-            log_z = leave_one_out(model.posterior, Problem(np.empty((0, 0)), rows.y, model.likelihood)).log_z
-            self.loo_log_density_ = float(weight @ log_z / weight.sum() - np.log(self.y_scale_))
-        coefficients = self._coefficients([model], rows, X.shape[0]) / self.y_scale_
-        self.support_ = np.flatnonzero(np.any(coefficients != 0, axis=0))
-        self.support_vectors_ = X[self.support_] if not self._is_precomputed() else np.empty((0, 0))
-        self.dual_coef_ = coefficients[:, self.support_]
+    def _settings(self, *, through_inducing_points: bool) -> RegressionSettings:
+        return RegressionSettings(
+            self.kernel,
+            self.loss,
+            self.C,
+            self.epsilon,
+            self._tuning(HyperPrior.for_regression()),
+            self.nugget,
+            # Nobody judges targets at given hyperparameters.
+            self.search is not None and self.gross_errors == "auto",
+            self.n_inducing,
+            through_inducing_points,
+            self.center is not None,
+            self._fit.model.z if self.warm_start and hasattr(self, "_fit") else None,
+        )
 
     def _validate_new(self, X: Any) -> Any:
         X = super()._validate_new(X)
         return X / self.y_scale_**2 if self._is_precomputed() else X
 
+    def _fitted(self) -> RegressionFit:
+        check_is_fitted(self)
+        fitted: RegressionFit = self._fit
+        return fitted
+
+    # -- prediction ----------------------------------------------------------------------------------------------
+
+    @blockwise
+    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Predict the mean of y, and how far a new y is from it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Also return the standard deviation of y: of the function and of the noise together.
+        return_cov : bool, default=False
+            Also return the joint covariance of the targets.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+        std : ndarray of shape (n_samples,), or covariance : ndarray of shape (n_samples, n_samples)
+        """
+        if return_std and return_cov:
+            raise ValueError("return_std and return_cov are both True; ask for one of them")
+        predictive, X = self._fitted().predictive, self._validate_new(X)
+        if return_cov:
+            return predictive.mean_and_covariance(X)
+        return predictive.mean_and_std(X) if return_std else predictive.mean(X)
+
+    @blockwise
+    def predict_interval(self, X: Any, confidence_level: float = 0.95) -> Array:
+        """Central interval that a new y falls into with the given probability.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        confidence_level : float, default=0.95
+
+        Returns
+        -------
+        ndarray of shape (n_samples, 2)
+            Lower and upper ends.
+        """
+        check_number("confidence_level", confidence_level, low=0, strict=True)
+        if confidence_level >= 1:
+            raise ValueError(f"confidence_level={confidence_level!r} must lie between 0 and 1, e.g. 0.95")
+        tail = (1 - confidence_level) / 2
+        return self.predict_quantiles(X, [tail, 1 - tail])
+
+    @blockwise
+    def predict_quantiles(self, X: Any, q: Any) -> Array:
+        """Quantiles of y: of the posterior and the noise density together, not of a Gaussian.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        q : float or array-like of shape (n_q,)
+            Levels between 0 and 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_q)
+        """
+        levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
+        if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
+            raise ValueError(f"q={q!r} must hold levels strictly between 0 and 1")
+        return self._fitted().predictive.quantiles(self._validate_new(X), levels)
+
+    def log_predictive_density(self, X: Any, y: Any) -> Array:
+        """ln p(y | X) of each row, in the units of y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        predictive, X = self._fitted().predictive, self._validate_new(X)
+        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        check_consistent_length(X, y)
+        return predictive.log_density(X, y)
+
+    def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
+        """Posterior mean and variance of the function, without the noise.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        mean, variance : ndarrays of shape (n_samples,)
+        """
+        return self._fitted().predictive.latent(self._validate_new(X))
+
+    def sample_latent(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw functions from the posterior at the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=None
+            None: the estimator's.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_samples)
+        """
+        predictive, X = self._fitted().predictive, self._validate_new(X)
+        return predictive.sample_latent(X, n_samples, self._rng(random_state))
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+        """Draw targets, function plus noise, at the rows of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_rows, n_features)
+        n_samples : int, default=1
+        random_state : int, RandomState or None, default=None
+            None: the estimator's.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_samples)
+        """
+        predictive, X = self._fitted().predictive, self._validate_new(X)
+        return predictive.sample_y(X, n_samples, self._rng(random_state))
+
+    def _rng(self, random_state: Any) -> np.random.RandomState:
+        return check_random_state(self.random_state if random_state is None else random_state)
+
     # -- model selection -----------------------------------------------------------------------------------------
 
-    def log_evidence(self, method: str | None = None) -> float:
+    def log_evidence(self, method: Any = None) -> float:
         """Log evidence in nats at the learnt hyperparameters, a density in the units of y.
 
         Parameters
         ----------
-        method : str, optional
+        method : str or Inference, optional
             The inference that estimates it ("ep", "laplace", "variational", "hmc", ...). Default: the fitted one.
         """
-        check_is_fitted(self)
+        fitted = self._fitted()
         if method is None:
-            return self.log_evidence_
-        self._refuse_sparse("log_evidence")
-        check_choice("method", method, sorted(INFERENCES | REPRODUCTIONS))
-        model = self._model
+            return float(self.log_evidence_)
+        self._refuse_without_gram("log_evidence")
+        known = INFERENCES | REPRODUCTIONS
+        check_part("method", method, known, ("infer",))
+        inference: Inference = part_of(method, known)
+        model = fitted.model
         K = evaluate(model.kernel, model.rows.X).K
-        posterior = get_inference(method)().infer(K, model.rows.y, model.likelihood, model.rows.weight)
-        return float(posterior.log_evidence) - self._log_units
+        posterior = inference.infer(K, model.rows.y, model.likelihood, model.rows.weight)
+        return float(posterior.log_evidence) - fitted.log_units
 
-    def criterion_value(self, name: str) -> float:
-        """Return a criterion ("evidence", "loo") at the learnt hyperparameters, in nats, in the units of y."""
-        check_is_fitted(self)
-        check_choice("name", name, ["evidence", "loo"])
-        return self._criterion_value([self._model], name) - self._log_units
+    def criterion_value(self, name: Any) -> float:
+        """Return a criterion at the learnt hyperparameters, in nats, in the units of y.
+
+        Parameters
+        ----------
+        name : {"evidence", "loo"} or Criterion
+        """
+        fitted = self._fitted()
+        return self._criterion_value([fitted.model], name) - fitted.log_units
+
+
+def _attributes(fitted: RegressionFit) -> dict[str, Any]:
+    """The fitted attributes of a regressor."""
+    model, units = fitted.model, fitted.units
+    likelihood: Any = model.likelihood.in_units(units.scale)
+    nugget = model.nugget(model.rows.X[:1])[0]
+    attributes: dict[str, Any] = {
+        "_fit": fitted,
+        "y_center_": units.center,
+        "y_scale_": units.scale,
+        "kernel_": fitted.kernel,
+        "likelihood_": likelihood,
+        **{f"{name}_": getattr(likelihood, name) for name in likelihood.param_names},
+        "noise_std_": float(units.scale * np.sqrt(model.likelihood.noise_variance + nugget)),
+        "posterior_": model.posterior,
+        "inference_": model.posterior.method,
+        "log_evidence_": fitted.log_evidence,
+        "search_path_": fitted.path,
+        "n_iter_": max(len(model.path), 1),
+        "gross_errors_": fitted.gross_errors,
+    }
+    optional = {
+        "relevance_": relevance(model.kernel, fitted.spread),
+        "loo_log_density_": fitted.loo_log_density,
+        "support_": fitted.support,
+        "support_vectors_": fitted.support_vectors,
+        "dual_coef_": fitted.dual_coef,
+    }
+    return attributes | {name: value for name, value in optional.items() if value is not None}

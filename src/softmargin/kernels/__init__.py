@@ -21,6 +21,7 @@ from softmargin.kernels._named import KERNEL_NAMES, PrecomputedKernel, make_kern
 from softmargin.kernels._roles import Role, roles
 from softmargin.kernels._single import gram_single
 from softmargin.kernels._theta import theta_setter
+from softmargin.kernels._transform import scale_kernel, without_white
 
 __all__ = [
     "KERNEL_NAMES",
@@ -38,5 +39,7 @@ __all__ = [
     "make_kernel",
     "roles",
     "row_blocks",
+    "scale_kernel",
     "theta_setter",
+    "without_white",
 ]

@@ -16,18 +16,9 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from softmargin._linalg import Array
+from softmargin.policy import POLICY
 
 KERNEL_NAMES = ("rbf", "ou", "matern32", "matern52", "linear", "poly", "precomputed")
-
-DEGREE = 3
-# Starts: the prior variance of the latent function and of its offset, and length scales such that typical
-# rows (squared distance 2 d_eff in units of the spreads) have correlation exp(-1/e).
-AMPLITUDE, AMPLITUDE_BOUNDS = math.exp(2.0), (1e-3, 1e5)
-OFFSET, OFFSET_BOUNDS = math.exp(-1.5), (1e-4, 1e4)
-LENGTH_FACTOR = math.exp(0.5)
-# In units of spread * sqrt(d_eff): below, rows know nothing of each other; above, the input is irrelevant.
-LENGTH_BOUNDS = (1e-2, 1e4)
-
 
 class PrecomputedKernel(Kernel):
     """The kernel matrix is given: the inputs *are* k(rows, training rows), and nothing in it is learnt."""
@@ -98,8 +89,9 @@ def make_kernel(kernel: Kernel | str | None, n_features: int, spread: ArrayLike 
         raise ValueError(f"kernel={kernel!r} is unknown; use None, a scikit-learn Kernel object, or one of {names}")
     if kernel == "precomputed":
         return PrecomputedKernel()
+    start = POLICY.kernel
     scale, varying = _positive_spread(spread, n_features)
-    offset = ConstantKernel(OFFSET, OFFSET_BOUNDS)
+    offset = ConstantKernel(start.offset, start.offset_bounds)
     if kernel in ("linear", "poly"):
         return _dot_product(kernel, float(np.sum(scale[varying] ** 2)) or 1.0) + offset
     length_scale, bounds = _length_scales(scale, int(varying.sum()))
@@ -108,7 +100,7 @@ def make_kernel(kernel: Kernel | str | None, n_features: int, spread: ArrayLike 
         "matern32": lambda: Matern(length_scale, bounds, nu=1.5),
         "matern52": lambda: Matern(length_scale, bounds, nu=2.5),
     }.get(kernel or "rbf", lambda: RBF(length_scale, bounds))()
-    return ConstantKernel(AMPLITUDE, AMPLITUDE_BOUNDS) * shape + offset
+    return ConstantKernel(start.amplitude, start.amplitude_bounds) * shape + offset
 
 
 def _positive_spread(spread: ArrayLike | None, n_features: int) -> tuple[Array, NDArray[np.bool_]]:
@@ -123,20 +115,21 @@ def _positive_spread(spread: ArrayLike | None, n_features: int) -> tuple[Array, 
 def _length_scales(scale: Array, n_varying: int) -> tuple[Any, Any]:
     """Starting length scales and their bounds: floats for one input, else of shape (d,) and (d, 2)."""
     unit = scale * math.sqrt(max(n_varying, 1))
+    factor, (low, high) = POLICY.kernel.length_factor, POLICY.kernel.length_bounds
     if len(scale) == 1:
-        return float(unit[0]) * LENGTH_FACTOR, (LENGTH_BOUNDS[0] * unit[0], LENGTH_BOUNDS[1] * unit[0])
-    return unit * LENGTH_FACTOR, np.outer(unit, LENGTH_BOUNDS)
+        return float(unit[0]) * factor, (low * unit[0], high * unit[0])
+    return unit * factor, np.outer(unit, (low, high))
 
 
 def _dot_product(kernel: str, norm: float) -> Kernel:
-    """Amplitude x (a power of) DotProduct with prior variance AMPLITUDE at rows of squared norm `norm`."""
+    """Amplitude x (a power of) DotProduct with prior variance `amplitude` at rows of squared norm `norm`."""
     if kernel == "linear":
         typical = norm
         shape: Kernel = DotProduct(sigma_0=0.0, sigma_0_bounds="fixed")
     else:
         # sigma_0^2 = |x|^2 weighs every degree.
         root = math.sqrt(norm)
-        typical = (2.0 * norm) ** DEGREE
-        shape = Exponentiation(DotProduct(root, (1e-2 * root, 1e2 * root)), DEGREE)
-    low, high = AMPLITUDE_BOUNDS
-    return ConstantKernel(AMPLITUDE / typical, (low / typical, high / typical)) * shape
+        typical = (2.0 * norm) ** POLICY.kernel.degree
+        shape = Exponentiation(DotProduct(root, (1e-2 * root, 1e2 * root)), POLICY.kernel.degree)
+    low, high = POLICY.kernel.amplitude_bounds
+    return ConstantKernel(POLICY.kernel.amplitude / typical, (low / typical, high / typical)) * shape

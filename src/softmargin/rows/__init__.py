@@ -10,9 +10,11 @@ from softmargin.rows._workspace import Workspace
 from softmargin.rows.encodings import PairEncoding, ScaledEncoding, ThinnedEncoding
 from softmargin.rows.source import BLOCK_ROWS, Encoded, Encoding, LocalRows, RowSource, Summable
 from softmargin.rows.training import TrainingRows, class_weights, merge_rows, spread_of
+from softmargin.rows.validation import CheckedRows, check_rows, check_weights
 
 __all__ = [
     "BLOCK_ROWS",
+    "CheckedRows",
     "DaskRows",
     "Encoded",
     "Encoding",
@@ -25,6 +27,8 @@ __all__ = [
     "TrainingRows",
     "Workspace",
     "blockwise",
+    "check_rows",
+    "check_weights",
     "class_weights",
     "is_dask",
     "merge_rows",

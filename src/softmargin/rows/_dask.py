@@ -74,7 +74,7 @@ class DaskRows:
             sums = [dask.delayed(_add)(sums[k : k + FAN_IN]) for k in range(0, len(sums), FAN_IN)]
         return dask.compute(sums[0])[0]
 
-    def take(self, index: NDArray[np.intp]) -> tuple[Any, Any, Array | None]:
+    def take(self, index: NDArray[np.intp]) -> tuple[Any, Any, Array]:
         """Fetch the inputs, raw targets and weights of a few rows, given by their sorted numbers."""
         import dask
 
@@ -87,7 +87,20 @@ class DaskRows:
                 within = index[low:high] - (ends[k] - self.sizes[k])
                 parts.append(dask.delayed(_take)(self.X[k], self.y[k], weight, within))
         X, y, weight = zip(*dask.compute(*parts))
-        return np.concatenate(X), np.concatenate(y), None if self.weight is None else np.concatenate(weight)
+        return np.concatenate(X), np.concatenate(y), np.concatenate(weight)
+
+    def check(self, *, numeric_target: bool) -> tuple[float, float]:
+        """Look at every block once; raise for the first that holds no finite numbers, return the range of the weights."""
+        import dask
+
+        weights = self.weight or [None] * len(self.X)
+        found = dask.compute(
+            *[dask.delayed(_faults)(X, y, w, numeric_target) for X, y, w in zip(self.X, self.y, weights)]
+        )
+        for block, (fault, _, _) in enumerate(found):
+            if fault:
+                raise ValueError(f"block {block} of the Dask collection (of {len(found)}): {fault}")
+        return min(low for _, low, _ in found), max(high for _, _, high in found)
 
     def labels(self) -> NDArray[Any]:
         """The distinct raw targets, sorted."""
@@ -126,6 +139,32 @@ def _workspace() -> Workspace:
     return _thread.workspace  # type: ignore[no-any-return]
 
 
+def _faults(X: Any, y: Any, weight: Any, numeric_target: bool) -> tuple[str, float, float]:
+    """What is wrong with a block (nothing: an empty text), and the range of its weights."""
+    X, y = np.asarray(X), np.asarray(y)
+    if X.dtype.kind not in "fiub":
+        try:
+            X = X.astype(np.float64)
+        except (TypeError, ValueError):
+            return f"X holds {X.dtype} values that are no numbers; encode such columns first", 0.0, 1.0
+    bad = ~np.all(np.isfinite(X), axis=0)
+    if np.any(bad):
+        columns = ", ".join(map(str, np.flatnonzero(bad)[:5]))
+        return f"Input X contains NaN or infinity (column {columns}); fill or drop these rows first", 0.0, 1.0
+    if numeric_target and y.dtype.kind not in "fiub":
+        return f"y holds {y.dtype} values; a regression needs numbers", 0.0, 1.0
+    missing = ~np.isfinite(y) if y.dtype.kind == "f" else np.array([v is None or v != v for v in y.ravel()])
+    if np.any(missing):
+        return f"Input y contains NaN or infinity (row {np.flatnonzero(missing)[0]} of the block)", 0.0, 1.0
+    if weight is None or not len(y):
+        return "", np.inf if weight is not None else 1.0, -np.inf if weight is not None else 1.0
+    weight = np.asarray(weight, dtype=np.float64)
+    if not np.all(np.isfinite(weight)):
+        row = np.flatnonzero(~np.isfinite(weight))[0]
+        return f"Input sample_weight contains NaN or infinity (row {row} of the block)", 0.0, 1.0
+    return "", float(weight.min()), float(weight.max())
+
+
 def _find(y: Any, label: Any, limit: int) -> Any:
     return np.flatnonzero(np.asarray(y) == label)[:limit]
 
@@ -140,4 +179,5 @@ def _add(sums: list[Any]) -> Any:
 
 
 def _take(X: Any, y: Any, weight: Any, index: Any) -> tuple[Any, Any, Any]:
-    return np.asarray(X)[index], np.asarray(y)[index], None if weight is None else np.asarray(weight)[index]
+    chosen = np.ones(len(index)) if weight is None else np.asarray(weight, dtype=np.float64)[index]
+    return np.asarray(X)[index], np.asarray(y)[index], chosen

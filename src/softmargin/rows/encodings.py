@@ -17,18 +17,14 @@ class PairEncoding:
     """All classes, sorted."""
     pair: tuple[int, int]
     """(a, b): class a is -1 and class b is +1; (-1, b): every other class is -1."""
-    class_weight: Array | None = None
-    """A factor for each class, shape (n_classes,)."""
 
-    def __call__(self, y: Any, weight: Array | None) -> Encoded:
+    def __call__(self, y: Any, weight: Array) -> Encoded:
         """Encode a block of labels."""
         index = np.searchsorted(self.classes, np.asarray(y))
         a, b = self.pair
         keep = None if a < 0 or len(self.classes) == 2 else (index == a) | (index == b)
-        if self.class_weight is not None:
-            weight = self.class_weight[index] * (1.0 if weight is None else weight)
         if keep is not None:
-            index, weight = index[keep], None if weight is None else weight[keep]
+            index, weight = index[keep], weight[keep]
         return Encoded(keep, np.where(index == b, 1.0, -1.0), weight)
 
 
@@ -40,13 +36,13 @@ class ScaledEncoding:
     scale: float
     limit: float = np.inf
 
-    def __call__(self, y: Any, weight: Array | None) -> Encoded:
+    def __call__(self, y: Any, weight: Array) -> Encoded:
         """Encode a block of targets."""
         target = (np.asarray(y, dtype=np.float64) - self.center) / self.scale
         if np.isinf(self.limit):
             return Encoded(None, target, weight)
         keep = np.abs(target) <= self.limit
-        return Encoded(keep, target[keep], None if weight is None else weight[keep])
+        return Encoded(keep, target[keep], weight[keep])
 
 
 @dataclass(frozen=True)
@@ -57,11 +53,10 @@ class ThinnedEncoding:
     every: int
     seed: int
 
-    def __call__(self, y: Any, weight: Array | None) -> Encoded:
+    def __call__(self, y: Any, weight: Array) -> Encoded:
         """Encode a block of targets and drop most of its rows."""
         encoded = self.encoding(y, weight)
         chosen = np.random.RandomState(self.seed).uniform(size=len(y)) * self.every < 1
         keep = np.ones(len(y), dtype=bool) if encoded.keep is None else encoded.keep
         within = chosen[keep]
-        w = np.ones(len(encoded.target)) if encoded.weight is None else encoded.weight
-        return Encoded(keep & chosen, encoded.target[within], self.every * w[within])
+        return Encoded(keep & chosen, encoded.target[within], self.every * encoded.weight[within])

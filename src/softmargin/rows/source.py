@@ -27,11 +27,11 @@ class Encoded(NamedTuple):
     """Which rows of the block take part; None: all."""
     target: Array
     """Labels -1 and +1, or regression targets, of the kept rows."""
-    weight: Array | None
+    weight: Array
     """Weights of the kept rows."""
 
 
-Encoding = Callable[[Any, Array | None], Encoded]
+Encoding = Callable[[Any, Array], Encoded]
 """Turns a block of raw targets and weights into encoded ones; plain data, so that it travels to a cluster."""
 
 
@@ -60,7 +60,7 @@ class RowSource(Summable, Protocol):
         """The same rows with their targets encoded block by block."""
         ...
 
-    def take(self, index: NDArray[np.intp]) -> tuple[Any, Any, Array | None]:
+    def take(self, index: NDArray[np.intp]) -> tuple[Any, Any, Array]:
         """Fetch the inputs, raw targets and weights of a few rows, given by their sorted numbers."""
         ...
 
@@ -107,9 +107,9 @@ class LocalRows:
         """The same rows with their targets encoded block by block."""
         return replace(self, encoding=encoding, _cache={}, _cached_for=None)
 
-    def take(self, index: NDArray[np.intp]) -> tuple[Any, Any, Array | None]:
+    def take(self, index: NDArray[np.intp]) -> tuple[Any, Any, Array]:
         """Fetch the inputs, raw targets and weights of a few rows."""
-        return self.X[index], self.y[index], None if self.weight is None else self.weight[index]
+        return self.X[index], self.y[index], self._weight(index)
 
     def labels(self) -> NDArray[Any]:
         """The distinct raw targets, sorted."""
@@ -139,13 +139,19 @@ class LocalRows:
             result = block.owned() if result is None else result.absorb(block)
         return result
 
-    def _blocks(self) -> Iterator[tuple[slice, Any, Array, Array | None]]:
+    def _blocks(self) -> Iterator[tuple[slice, Any, Array, Array]]:
         """Encoded blocks that have rows."""
         for start in range(0, self.n_rows, self.block_rows):
             s = slice(start, min(start + self.block_rows, self.n_rows))
-            X, y, weight = self.X[s], self.y[s], None if self.weight is None else self.weight[s]
+            X, y, weight = self.X[s], self.y[s], self._weight(s)
             if self.encoding is not None:
                 keep, y, weight = self.encoding(y, weight)
                 X = X if keep is None else X[keep]
             if len(y):
                 yield s, X, y, weight
+
+    def _weight(self, index: Any) -> Array:
+        """Weights of some rows: ones where none were given."""
+        if self.weight is not None:
+            return self.weight[index]
+        return np.ones(len(self.y[index]))

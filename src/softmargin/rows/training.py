@@ -22,8 +22,8 @@ class TrainingRows:
     """Inputs of shape (n, d); for a precomputed kernel the Gram matrix of the merged rows."""
     y: Array = field(repr=False)
     """Targets, shape (n,)."""
-    weight: Array | None = field(repr=False)
-    """Summed weights, shape (n,); None if all are one."""
+    weight: Array = field(repr=False)
+    """Summed weights, shape (n,)."""
     first: np.ndarray = field(repr=False)
     """Index of a representative original row for each merged row, shape (n,)."""
     group: np.ndarray = field(repr=False)
@@ -36,9 +36,8 @@ class TrainingRows:
         keep = np.flatnonzero(mask)
         position = np.full(len(mask) + 1, -1)
         position[keep] = np.arange(len(keep))
-        weight = None if self.weight is None else self.weight[keep]
         X = self.X[keep][:, keep] if precomputed else self.X[keep]
-        return TrainingRows(X, y, weight, self.first[keep], position[self.group], self.share)
+        return TrainingRows(X, y, self.weight[keep], self.first[keep], position[self.group], self.share)
 
     def contested(self) -> float:
         """Share of the weight that lies on inputs which carry more than one target."""
@@ -46,10 +45,9 @@ class TrainingRows:
         # Merged rows are sorted by their inputs, so equal inputs are neighbours.
         new = np.diff(gap.indptr) > 0 if issparse(gap) else np.any(gap, axis=1)
         starts = np.flatnonzero(np.append(True, new))
-        # TrainingRows of several classes against one may share input and target.
+        # Rows of several classes against one may share input and target.
         differ = np.minimum.reduceat(self.y, starts) < np.maximum.reduceat(self.y, starts)
-        weight = np.ones_like(self.y) if self.weight is None else self.weight
-        return float(np.add.reduceat(weight, starts) @ differ / weight.sum())
+        return float(np.add.reduceat(self.weight, starts) @ differ / self.weight.sum())
 
 
 def merge_rows(X: Any, y: Array, weight: Array | None, *, precomputed: bool = False) -> TrainingRows:
@@ -73,9 +71,8 @@ def merge_rows(X: Any, y: Array, weight: Array | None, *, precomputed: bool = Fa
     merged = X[first]
     if precomputed:
         merged = merged[:, first]
-    unit = bool(np.all(merged_weight == 1))
     share = np.where(full_group >= 0, total / merged_weight[full_group], 0.0)
-    return TrainingRows(merged, y[first], None if unit else merged_weight, first, full_group, share)
+    return TrainingRows(merged, y[first], merged_weight, first, full_group, share)
 
 
 def _unique(X: Any, y: Array) -> tuple[np.ndarray, np.ndarray]:

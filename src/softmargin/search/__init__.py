@@ -1,17 +1,8 @@
-"""Searches over hyperparameters: objective in, best point and path out."""
+"""Searches over hyperparameters: objective in, best point and path out. One file each."""
 
-from softmargin.search.coordinates import (
-    Coordinates,
-    FixedNoise,
-    LogParameter,
-    Model,
-    NoiseCoordinates,
-    NoiseShape,
-)
+from softmargin.search._protocol import Evaluation, Objective, Search, SearchResult
 from softmargin.search.gradient_ascent import GradientAscent
-from softmargin.search.hyperprior import HyperPrior
-from softmargin.search.lbfgs import LBFGS, SearchResult
-from softmargin.search.objective import Evaluation, Objective, Subspace, path_row
+from softmargin.search.lbfgs import LBFGS
 from softmargin.search.random_walk import RandomWalk
 from softmargin.search.watch import StopSearch, notify, watching
 
@@ -29,22 +20,14 @@ def get_search(name: str) -> type:
 __all__ = [
     "LBFGS",
     "SEARCHES",
-    "Coordinates",
     "Evaluation",
-    "FixedNoise",
     "GradientAscent",
-    "HyperPrior",
-    "LogParameter",
-    "Model",
-    "NoiseCoordinates",
-    "NoiseShape",
     "Objective",
     "RandomWalk",
+    "Search",
     "SearchResult",
     "StopSearch",
-    "Subspace",
     "get_search",
     "notify",
-    "path_row",
     "watching",
 ]

@@ -17,8 +17,7 @@ import numpy as np
 
 from softmargin._linalg import Array
 from softmargin.search import checkpoint
-from softmargin.search.lbfgs import SearchResult
-from softmargin.search.objective import Evaluation
+from softmargin.search._protocol import Evaluation, Objective, SearchResult
 from softmargin.search.watch import StopSearch
 
 RULES = ("adam", "paper")
@@ -81,6 +80,7 @@ class GradientAscent:
 
     name: ClassVar[str] = "gradient_ascent"
     needs_gradient: ClassVar[bool] = True
+    averages_noise: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
@@ -88,7 +88,7 @@ class GradientAscent:
 
     def maximise(
         self,
-        objective: Callable[[Array], Evaluation],
+        objective: Objective,
         start: Array,
         bounds: Array,
         random_state: np.random.RandomState | None = None,
@@ -111,7 +111,7 @@ class GradientAscent:
         point = np.clip(self._answer(state), bounds[:, 0], bounds[:, 1])
         return SearchResult(point, objective(point), state.step, state.done)
 
-    def _step(self, objective: Callable[[Array], Evaluation], state: _State, bounds: Array) -> None:
+    def _step(self, objective: Objective, state: _State, bounds: Array) -> None:
         evaluation = objective(state.point)
         if evaluation.gradient is None:
             raise ValueError("search 'gradient_ascent' needs a criterion with a gradient; use 'random_walk'")

@@ -1,24 +1,14 @@
 """Quasi-Newton ascent with exact gradients within bounds (SciPy's L-BFGS-B)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
 
 from softmargin._linalg import Array
-from softmargin.search.objective import Evaluation
+from softmargin.search._protocol import Evaluation, Objective, SearchResult
 from softmargin.search.watch import StopSearch
-
-
-class SearchResult(NamedTuple):
-    """Where a search ended."""
-
-    point: Array
-    best: Evaluation
-    n_iter: int
-    converged: bool
 
 
 @dataclass(frozen=True)
@@ -38,10 +28,11 @@ class LBFGS:
 
     name: ClassVar[str] = "lbfgs"
     needs_gradient: ClassVar[bool] = True
+    averages_noise: ClassVar[bool] = False
 
     def maximise(
         self,
-        objective: Callable[[Array], Evaluation],
+        objective: Objective,
         start: Array,
         bounds: Array,
         random_state: np.random.RandomState | None = None,
@@ -59,7 +50,7 @@ class LBFGS:
         given = getattr(objective, "units", None)
         units = np.ones_like(start) if given is None else given
         # The first L-BFGS-B step is the whole gradient: unscaled, it can jump into a corner of the box.
-        scale = max(1.0, float(np.linalg.norm(units * _gradient(first))))
+        scale = max(1.0, float(np.linalg.norm(units * _gradient(first, start))))
 
         def loss(u: Array) -> tuple[float, Array]:
             nonlocal best
@@ -93,5 +84,6 @@ class LBFGS:
         return SearchResult(*best, n_iter=int(result.nit), converged=result.nit < self.max_iter)
 
 
-def _gradient(evaluation: Evaluation) -> Array:
-    return np.zeros_like(evaluation.z) if evaluation.gradient is None else evaluation.gradient
+def _gradient(evaluation: Evaluation, point: Array) -> Array:
+    """The gradient; zero where the first point has none (its inference fell back), in the search's own coordinates."""
+    return np.zeros_like(point) if evaluation.gradient is None else evaluation.gradient

@@ -6,15 +6,13 @@ less when it is not, so that a third to a half of them is kept. The walk ends wh
 become tiny.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from softmargin._linalg import Array
-from softmargin.search.lbfgs import SearchResult
-from softmargin.search.objective import Evaluation, Subspace
+from softmargin.search._protocol import Objective, SearchResult
 from softmargin.search.watch import StopSearch
 
 SHRINK = 0.5
@@ -55,10 +53,11 @@ class RandomWalk:
 
     name: ClassVar[str] = "random_walk"
     needs_gradient: ClassVar[bool] = False
+    averages_noise: ClassVar[bool] = False
 
     def maximise(
         self,
-        objective: Callable[[Array], Evaluation],
+        objective: Objective,
         start: Array,
         bounds: Array,
         random_state: np.random.RandomState | None = None,
@@ -92,10 +91,9 @@ class RandomWalk:
         still = len(kept) > window and kept[-1] - kept[-1 - window] < self.tol
         return bool(still or np.all(steps < self.min_step))
 
-    def _linear(self, objective: Callable[[Array], Evaluation], n: int) -> Array:
-        """Which coordinates step on their own scale; in a subspace none has a scale of its own."""
-        coordinates = None if isinstance(objective, Subspace) else getattr(objective, "coordinates", None)
-        names = [""] * n if coordinates is None else coordinates.names
+    def _linear(self, objective: Objective, n: int) -> Array:
+        """Which coordinates step on their own scale: those named in `linear`."""
+        names = getattr(objective, "names", [""] * n)
         return np.array([name in self.linear for name in names], dtype=float)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softmargin._linalg import Array
-from softmargin.search.coordinates import Coordinates
+from softmargin.tuning.coordinates import Coordinates
 
 LogDensity = Callable[[Array], tuple[float, Array]]
 MeanAndSd = tuple[float, float] | None
@@ -64,7 +64,7 @@ class HyperPrior:
             ln of the unit of each amplitude: an amplitude's prior is on the variance it gives to f, which for
             a DotProduct is its value times the size of the inputs.
         """
-        names = [r.kind for r in coordinates.roles] + list(coordinates.noise.names)
+        names = coordinates.kinds
         means, sds = np.zeros(len(names)), np.full(len(names), np.inf)
         for i, name in enumerate(names):
             entry = getattr(self, name, None) if name not in ("length_scale", "shrinkage") else None

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from softmargin._linalg import Array
-from softmargin.inference import Posterior
+from softmargin.inference import LatentPosterior
 from softmargin.kernels import PrecomputedKernel, diag, gram
+from softmargin.policy import POLICY
 from softmargin.rows import TrainingRows
-from softmargin.search import Evaluation, Model, StopSearch
-
-PATIENCE = 15
-"""Evaluations without a gain after which a search is ended."""
+from softmargin.search import Evaluation, StopSearch
+from softmargin.tuning.coordinates import Model
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class HeldOut:
     k_diag: Array | None = field(repr=False)
     """k(x, x) of a precomputed kernel, shape (n,)."""
 
-    def log_loss(self, model: Model, posterior: Posterior) -> float:
+    def log_loss(self, model: Model, posterior: LatentPosterior) -> float:
         """Average of -ln p(y) over the held-out rows."""
         if isinstance(model.kernel, PrecomputedKernel):
             K_star, k_diag = self.X, self.k_diag
@@ -56,10 +55,10 @@ def hold_out(rows: TrainingRows, fraction: float, seed: int, *, stratify: bool, 
             "Give more rows, or validation_fraction=None"
         )
     train = rows.subset(~out, rows.y[~out], precomputed=precomputed)
-    weight = np.ones(int(out.sum())) if rows.weight is None else rows.weight[out]
     if precomputed:
-        return HeldOut(train, np.ascontiguousarray(rows.X[out][:, ~out]), rows.y[out], weight, np.diag(rows.X)[out])
-    return HeldOut(train, rows.X[out], rows.y[out], weight, None)
+        X, k_diag = np.ascontiguousarray(rows.X[out][:, ~out]), np.diag(rows.X)[out]
+        return HeldOut(train, X, rows.y[out], rows.weight[out], k_diag)
+    return HeldOut(train, rows.X[out], rows.y[out], rows.weight[out], None)
 
 
 @dataclass
@@ -81,6 +80,6 @@ class Watch:
 
     def check(self) -> None:
         """Raise `StopSearch` if nothing has been gained for a while."""
-        if self.waited >= PATIENCE:
+        if self.waited >= POLICY.search.patience:
             self.waited = 0
             raise StopSearch

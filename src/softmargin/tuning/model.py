@@ -3,17 +3,19 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
-from softmargin.estimators._units import without_white
-from softmargin.inference import SampledPosterior
-from softmargin.kernels import PrecomputedKernel, diag, gram, row_blocks
+from softmargin.inference import LatentPosterior, Posterior
+from softmargin.kernels import PrecomputedKernel, diag, gram, row_blocks, without_white
 from softmargin.likelihoods import Likelihood
 from softmargin.rows import TrainingRows
+
+Probability = Literal["average", "mean", "map"]
+"""Which class probability: averaged over the posterior, at its mean, or at the SVM (Sollich 2002, eqs. 33, 36, 37)."""
 
 
 @dataclass(frozen=True)
@@ -21,13 +23,13 @@ class LatentModel:
     """The result of a fit of one latent function, and its predictions."""
 
     rows: TrainingRows = field(repr=False)
+    """The training rows; through inducing points, these."""
     kernel: Kernel
     likelihood: Likelihood
-    """That of the support vector machine (sparse inference: that of the posterior)."""
-    posterior: Any = field(repr=False)
-    """Posterior, or SparsePosterior: then `rows` are the inducing points."""
-    svm: Any = field(repr=False)
-    """Posterior of the support vector machine itself (MAP) at the same hyperparameters; None for sparse inference."""
+    """That of the support vector machine (through inducing points: that of the posterior)."""
+    posterior: LatentPosterior = field(repr=False)
+    svm: Posterior | None = field(repr=False)
+    """The support vector machine itself (MAP) at the same hyperparameters; None through inducing points."""
     path: list[dict[str, Any]] = field(repr=False)
     """Every evaluation of the search."""
     objective: float
@@ -87,7 +89,7 @@ class LatentModel:
             return np.zeros(X.shape[0])
         return diag(self.kernel, X) - diag(without_white(self.kernel), X)
 
-    def log_odds(self, X: Any, probability: str) -> Array:
+    def log_odds(self, X: Any, probability: Probability) -> Array:
         """ln P(+1 | x)/P(-1 | x) by averaging, at the posterior mean or at the MAP (Sollich 2002, 33, 36, 37)."""
         out = np.empty(X.shape[0])
         link = self.likelihood.normalised()
@@ -95,9 +97,8 @@ class LatentModel:
             if probability == "average" and self.posterior.has_variance:
                 out[block] = self.posterior.log_odds(self.likelihood, K_star, k_diag())
             else:
-                chosen = self.svm if probability == "map" else self.posterior
-                f = chosen.latent_mean(K_star)
-                out[block] = link.C * link.odds(f)[0]  # type: ignore[attr-defined]
+                chosen = self.svm if probability == "map" and self.svm is not None else self.posterior
+                out[block] = link.log_odds(chosen.latent_mean(K_star))
         return out
 
     def covariance(self, X: Any) -> Array:
@@ -107,13 +108,10 @@ class LatentModel:
 
     def sample(self, X: Any, n_samples: int, random_state: np.random.RandomState) -> Array:
         """Draw latent functions from the posterior at new rows, shape (n, n_samples)."""
-        if isinstance(self.posterior, SampledPosterior):
-            K_star = gram(self.kernel, X, self.rows.X)
-            return self.posterior.sample(K_star, gram(self.kernel, X), n_samples, random_state)
-        mean, _ = self.latent(X)
-        values, vectors = np.linalg.eigh(self.covariance(X))
-        root = vectors * np.sqrt(np.maximum(values, 0))
-        return mean[:, None] + root @ random_state.standard_normal((len(mean), n_samples))
+        if isinstance(self.kernel, PrecomputedKernel):
+            _no_diagonal()
+        K_star = gram(self.kernel, X, self.rows.X)
+        return self.posterior.sample(K_star, gram(self.kernel, X), n_samples, random_state)
 
 
 def _no_diagonal() -> Array:

@@ -1,0 +1,47 @@
+"""Kernels made from others: multiplied by a factor, or without their noise."""
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import ConstantKernel, Exponentiation, Kernel, Product, Sum, WhiteKernel
+
+
+def scale_kernel(kernel: Kernel, factor: float) -> Kernel:
+    """Return factor x kernel with the same free parameters in the same order.
+
+    The factor goes into the constants and noise levels where there are any, else into a fixed constant in front.
+    """
+    if isinstance(kernel, ConstantKernel):
+        bounds = kernel.constant_value_bounds
+        return ConstantKernel(kernel.constant_value * factor, _scale_bounds(bounds, factor))
+    if isinstance(kernel, WhiteKernel):
+        return WhiteKernel(kernel.noise_level * factor, _scale_bounds(kernel.noise_level_bounds, factor))
+    if isinstance(kernel, Sum):
+        return Sum(scale_kernel(kernel.k1, factor), scale_kernel(kernel.k2, factor))
+    if isinstance(kernel, Product) and _absorbs(kernel.k1):
+        return Product(scale_kernel(kernel.k1, factor), clone(kernel.k2))
+    if isinstance(kernel, Product) and _absorbs(kernel.k2):
+        return Product(clone(kernel.k1), scale_kernel(kernel.k2, factor))
+    return Product(ConstantKernel(factor, "fixed"), clone(kernel))
+
+
+def without_white(kernel: Kernel) -> Kernel:
+    """Return the kernel with every WhiteKernel silenced: the covariance of the function without its nugget."""
+    if isinstance(kernel, WhiteKernel):
+        return WhiteKernel(0.0, "fixed")
+    if isinstance(kernel, Sum | Product):
+        return type(kernel)(without_white(kernel.k1), without_white(kernel.k2))
+    if isinstance(kernel, Exponentiation):
+        return Exponentiation(without_white(kernel.kernel), kernel.exponent)
+    return kernel
+
+
+def _absorbs(kernel: Kernel) -> bool:
+    if isinstance(kernel, Sum):
+        return _absorbs(kernel.k1) and _absorbs(kernel.k2)
+    if isinstance(kernel, Product):
+        return _absorbs(kernel.k1) or _absorbs(kernel.k2)
+    return isinstance(kernel, ConstantKernel | WhiteKernel)
+
+
+def _scale_bounds(bounds: object, factor: float) -> object:
+    return bounds if isinstance(bounds, str) else np.asarray(bounds, dtype=float) * factor

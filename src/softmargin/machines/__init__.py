@@ -1,0 +1,39 @@
+"""Machines: fitted functions from rows to class probabilities or densities of a target.
+
+`fit_classification` and `fit_regression` go from valid rows and settings to frozen records; an estimator only turns its
+parameters into settings and the record into attributes.
+"""
+
+from softmargin.machines.classification import (
+    ClassificationFit,
+    ClassificationSettings,
+    fit_classification,
+    update_classification,
+)
+from softmargin.machines.pairs import Combination, couple, fit_temperature, pairs_of, temper
+from softmargin.machines.pairwise import LeftOut, PairwiseFit, PairwiseMachine
+from softmargin.machines.regression import RegressionFit, RegressionSettings, fit_regression, update_regression
+from softmargin.machines.support import ClassSupport
+from softmargin.machines.target import TargetUnits, target_units
+
+__all__ = [
+    "ClassSupport",
+    "ClassificationFit",
+    "ClassificationSettings",
+    "Combination",
+    "LeftOut",
+    "PairwiseFit",
+    "PairwiseMachine",
+    "RegressionFit",
+    "RegressionSettings",
+    "TargetUnits",
+    "couple",
+    "fit_classification",
+    "fit_regression",
+    "fit_temperature",
+    "pairs_of",
+    "target_units",
+    "temper",
+    "update_classification",
+    "update_regression",
+]

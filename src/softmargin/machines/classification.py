@@ -1,0 +1,194 @@
+"""The fit of a classification: from rows and settings to a record; nothing here knows an estimator."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+
+from softmargin._linalg import Array
+from softmargin.kernels import PrecomputedKernel, make_kernel
+from softmargin.machines.pairs import Combination
+from softmargin.machines.pairwise import PairwiseFit, PairwiseMachine
+from softmargin.machines.sampled_rows import Source, compact, draw
+from softmargin.machines.support import ClassSupport, class_support
+from softmargin.rows import LocalRows, PairEncoding, merge_rows, spread_of
+from softmargin.search import Evaluation
+from softmargin.tuning import LatentModel, LikelihoodCoordinates, Probability, Tuning, update
+
+Report = Callable[[Evaluation, "Callable[[], ClassificationFit] | None"], None]
+"""Called after every evaluation, for two classes with a function that makes the fit as if the search had ended there."""
+
+
+@dataclass(frozen=True)
+class ClassificationSettings:
+    """What a classifier asks of its fit."""
+
+    kernel: Any
+    """None, a name or a kernel object."""
+    likelihood: LikelihoodCoordinates
+    tuning: Tuning
+    default_prior: bool
+    multi_class: str
+    probability: Probability
+    n_inducing: int | None
+    through_inducing_points: bool
+    """Whether the rows are seen through sums over them only."""
+    class_weight: Any = None
+    previous: "ClassificationFit | None" = None
+    """An earlier fit to start the search from."""
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether the inputs are kernel values."""
+        return isinstance(self.kernel, PrecomputedKernel) or (
+            isinstance(self.kernel, str) and self.kernel == "precomputed"
+        )
+
+    def pairwise(self, X: Any, n_features: int, weight: Array) -> PairwiseFit:
+        """How the binary problems of rows with inputs X are fitted."""
+        spread = np.empty(0) if self.precomputed else spread_of(X, weight)
+        kernel = make_kernel(self.kernel, n_features, None if self.precomputed else spread)
+        starts = None if self.previous is None else [model.z for model in self.previous.machine.models]
+        prior, inducing = self.default_prior, self.n_inducing
+        return PairwiseFit(
+            kernel, self.likelihood, spread, self.tuning, prior, self.multi_class, inducing, starts
+        )
+
+
+@dataclass(frozen=True)
+class ClassificationFit:
+    """A fitted classification."""
+
+    classes: np.ndarray
+    spread: Array = field(repr=False)
+    probability: Probability
+    log_class_weight: Array | None
+    """ln of the factor of each class's posterior odds, shape (n_classes,); None without class weights."""
+    machine: PairwiseMachine
+    """The hinge machine: the support vector machines and their posteriors."""
+    support: ClassSupport | None = field(default=None, repr=False)
+    """The support vectors among the training rows; None through inducing points."""
+
+    def log_proba(self, X: Any) -> Array:
+        """ln of the class probabilities, shape (n, n_classes)."""
+        return self._weighted(self.machine.log_proba(X, self.probability))
+
+    def log_odds(self, X: Any) -> Array:
+        """Log-odds, shape (n,) of the second of two classes or (n, n_classes) of each class against the rest."""
+        if len(self.classes) == 2:
+            odds = self.machine.log_odds(X, self.probability)[:, 0]
+            shift = self.log_class_weight
+            return odds if shift is None else odds + (shift[1] - shift[0])
+        log_p = self.log_proba(X)
+        # ln p - ln(1 - p); 1 - p from the other classes would cancel only where p is 1 to rounding.
+        return log_p - np.log(np.maximum(-np.expm1(log_p), 1e-300))
+
+    def _weighted(self, log_p: Array) -> Array:
+        """P'(y | x) proportional to w_y P(y | x): a change of the classes' prior probabilities."""
+        if self.log_class_weight is None:
+            return log_p
+        weighted: Array = log_softmax(log_p + self.log_class_weight, axis=1)
+        return weighted
+
+
+def fit_classification(
+    source: Source, settings: ClassificationSettings, report: Report | None = None
+) -> ClassificationFit:
+    """Fit a classification to valid raw rows.
+
+    Parameters
+    ----------
+    source : LocalRows or DaskRows
+    settings : ClassificationSettings
+    report : callable, optional
+    """
+    if isinstance(source, LocalRows):
+        check_classification_targets(source.y)
+    if settings.through_inducing_points:
+        return _fit_source(compact(source), settings, report)
+    X, y, weight = source.take(np.arange(source.n_rows))
+    classes, index = np.unique(y, return_inverse=True)
+    check_classes(classes)
+    log_weight = log_class_weights(settings.class_weight, classes, index, weight)
+    rows = merge_rows(X, index.astype(float), weight, precomputed=settings.precomputed)
+    fit = settings.pairwise(rows.X, X.shape[1], rows.weight)
+    finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight)
+    machine = _reporting(fit, finish, report).from_rows(rows, len(classes))
+    return finish(machine, class_support(machine.models, rows, X, index, precomputed=settings.precomputed))
+
+
+def _fit_source(source: Source, settings: ClassificationSettings, report: Report | None) -> ClassificationFit:
+    """The same through inducing points, for rows anywhere."""
+    classes = source.labels()
+    check_classes(classes)
+    drawn = draw(source, settings.tuning.seed, classes)
+    index = np.searchsorted(classes, drawn.y)
+    log_weight = log_class_weights(settings.class_weight, classes, index, drawn.weight)
+    fit = settings.pairwise(drawn.X, drawn.X.shape[1], drawn.weight)
+    finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight)
+    return finish(_reporting(fit, finish, report).from_source(source, classes, drawn))
+
+
+def update_classification(fitted: ClassificationFit, source: Source) -> ClassificationFit:
+    """Update a fit through inducing points by a batch of rows, at its hyperparameters."""
+    unknown = np.setdiff1d(source.labels(), fitted.classes).tolist()
+    if unknown:
+        raise ValueError(f"classes {unknown} were not in the first batch; fit again with rows of every class")
+    _, y, weight = source.take(np.arange(source.n_rows))
+    models = []
+    for model, pair in zip(fitted.machine.models, fitted.machine.pairs):
+        encoding = PairEncoding(fitted.classes, pair)
+        seen = len(encoding(y, weight).target) > 0
+        models.append(update(model, source.encoded(encoding)) if seen else model)
+    return replace(fitted, machine=replace(fitted.machine, models=models))
+
+
+def _reporting(fit: PairwiseFit, finish: Callable[..., ClassificationFit], report: Report | None) -> PairwiseFit:
+    """The same fit, reporting every evaluation."""
+    if report is None:
+        return fit
+
+    def evaluated(evaluation: Evaluation, model: Callable[[], LatentModel]) -> None:
+        def made() -> ClassificationFit:
+            return finish(PairwiseMachine([model()], Combination([(0, 1)], 2)))
+
+        report(evaluation, made if len(finish.args[0]) == 2 else None)  # type: ignore[attr-defined]
+
+    return replace(fit, tuning=replace(fit.tuning, callback=evaluated))
+
+
+def check_classes(classes: np.ndarray) -> None:
+    """Raise unless there are at least two classes."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"BayesianSVC needs at least 2 classes in y, got 1 class: {classes[0]!r}. "
+            "Check that y has the labels and not one constant"
+        )
+
+
+def log_class_weights(class_weight: Any, classes: np.ndarray, index: np.ndarray, weight: Array) -> Array | None:
+    """ln of the factor of each class's odds, shape (n_classes,); None without class weights.
+
+    Every class must keep a row of positive weight. "balanced" makes all classes equally probable before anything is
+    known of a row: a class of share s has the factor 1/(n_classes s).
+    """
+    counts = np.bincount(index, weights=weight, minlength=len(classes))
+    if not np.all(counts > 0):
+        raise ValueError("sample_weight removes every row of a class: give each class a row with positive weight")
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return np.asarray(np.log(counts.sum() / (len(classes) * counts)))
+    factors = np.asarray(compute_class_weight(class_weight, classes=classes, y=classes[index]), dtype=float)
+    if not np.all((factors > 0) & np.isfinite(factors)):
+        worst = classes[int(np.argmin(np.where(np.isfinite(factors), factors, -np.inf)))]
+        raise ValueError(
+            f"class_weight={class_weight!r} must give every class a positive finite factor; class {worst!r} has none. "
+            "Leave rows of a class out with sample_weight instead"
+        )
+    return np.log(factors)

@@ -1,0 +1,70 @@
+"""A random sample of rows that are too many to hold, and the same rows with their targets encoded."""
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from softmargin._linalg import Array
+from softmargin.policy import POLICY
+from softmargin.rows import DaskRows, Encoding, LocalRows, merge_rows
+from softmargin.tuning import Sample
+
+logger = logging.getLogger("softmargin")
+
+Source = LocalRows | DaskRows
+
+
+@dataclass(frozen=True)
+class RawSample:
+    """Sampled rows with raw targets."""
+
+    X: Any = field(repr=False)
+    y: Any = field(repr=False)
+    weight: Array = field(repr=False)
+    share: float
+    """Sampled rows over all rows."""
+
+    def encoded(self, encoding: Encoding) -> Sample:
+        """The sample with encoded targets."""
+        keep, y, weight = encoding(self.y, self.weight)
+        return Sample(self.X if keep is None else self.X[keep], y, weight, self.share)
+
+
+def compact(source: Source) -> Source:
+    """Fetch and merge rows that fit a sample, so that the model does not depend on where or in which order they are.
+
+    Inducing points are drawn among distinct rows, in an order of their own: a weight is exactly so many copies.
+    """
+    if source.n_rows > POLICY.size.sample:
+        return source
+    X, y, weight = source.take(np.arange(source.n_rows))
+    labels, index = np.unique(y, return_inverse=True)
+    merged = merge_rows(X, index.astype(np.float64), weight)
+    return LocalRows(merged.X, labels[merged.y.astype(int)], merged.weight)
+
+
+def draw(source: Source, seed: int, classes: np.ndarray | None = None) -> RawSample:
+    """Take a random sample of the rows, with some of every class; all of them if they are few."""
+    n, size = source.n_rows, POLICY.size
+    index = np.arange(n)
+    if n > size.sample:
+        index = np.sort(np.random.RandomState(seed).choice(n, size.sample, replace=False))
+    X, y, weight = source.take(index)
+    rare = np.empty(0) if classes is None else classes[_counts(y, classes) < size.enough_of_a_class]
+    if len(index) < n and len(rare):
+        more = np.concatenate([source.find(label, size.enough_of_a_class) for label in rare])
+        index = np.union1d(index, more)
+        X, y, weight = source.take(index)
+    return RawSample(X, y, weight, len(index) / n)
+
+
+def _counts(y: Any, classes: np.ndarray) -> np.ndarray:
+    return np.bincount(np.searchsorted(classes, y), minlength=len(classes))
+
+
+def n_inducing_for(n_rows: int, asked: int | None) -> int:
+    """Number of inducing points."""
+    size = POLICY.size
+    return min(n_rows, asked if asked is not None else min(size.inducing, max(n_rows // 3, size.fewest_inducing)))

@@ -1,0 +1,59 @@
+"""The support vector machines in terms of the original rows: copies share their merged row's coefficient by weight."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from softmargin._linalg import Array
+from softmargin.rows import TrainingRows
+from softmargin.tuning import LatentModel
+
+
+@dataclass(frozen=True)
+class ClassSupport:
+    """Support vectors of the machines of a classification."""
+
+    indices: np.ndarray
+    """Rows that are a support vector of some machine, shape (n_support,)."""
+    vectors: Any = field(repr=False)
+    """Their inputs; of shape (0, 0) for a precomputed kernel."""
+    dual_coef: Array = field(repr=False)
+    """y alpha of each machine, shape (n_machines, n_support)."""
+    n_support: np.ndarray
+    """Support vectors of each class, shape (n_classes,)."""
+    margins: Array = field(repr=False)
+    """y f of the SVM at every row, shape (n,) or (n_machines, n); nan at rows that took no part."""
+
+
+def coefficients(models: list[LatentModel], rows: TrainingRows, n: int) -> Array:
+    """The SVMs' coefficients of the n original rows, shape (n_models, n)."""
+    found = np.zeros((len(models), n))
+    for k, model in enumerate(models):
+        assert model.svm is not None
+        group = model.rows.group[:n]
+        inside = group >= 0
+        found[k, inside] = model.svm.beta[group[inside]] * rows.share[inside]
+    return found
+
+
+def class_support(
+    models: list[LatentModel], rows: TrainingRows, X: Any, index: np.ndarray, *, precomputed: bool
+) -> ClassSupport:
+    """Collect the support vectors; `index` is the class of every original row, shape (n,)."""
+    n = len(index)
+    dual_coef = coefficients(models, rows, n)
+    margins = np.full((len(models), n), np.nan)
+    for k, model in enumerate(models):
+        assert model.svm is not None
+        group = model.rows.group[:n]
+        inside = group >= 0
+        margins[k, inside] = model.rows.y[group[inside]] * model.svm.mean[group[inside]]
+    support = np.flatnonzero(np.any(dual_coef != 0, axis=0))
+    return ClassSupport(
+        support,
+        np.empty((0, 0)) if precomputed else X[support],
+        dual_coef[:, support],
+        np.bincount(index[support], minlength=int(index.max()) + 1).astype(np.int32),
+        margins[0] if len(margins) == 1 else margins,
+    )

@@ -1,0 +1,141 @@
+"""Units of a regression target: it is scaled inside so that priors and tolerances fit, and everything is given back.
+
+With y = center + scale t, a kernel k of t is scale^2 k of y, C of t is C/scale of y, and epsilon of t is scale epsilon.
+Centre and scale are the median and the interquartile range, which outliers do not move.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.gaussian_process.kernels import Kernel, WhiteKernel
+
+from softmargin._linalg import Array
+from softmargin.kernels import make_kernel, scale_kernel
+from softmargin.likelihoods import LIKELIHOODS, EpsilonInsensitive, Likelihood
+from softmargin.policy import POLICY
+from softmargin.tuning import FixedLikelihood, LikelihoodCoordinates, LogParameters, NoiseShape
+
+TARGET = POLICY.target
+
+
+@dataclass(frozen=True)
+class TargetUnits:
+    """y = center + scale t."""
+
+    center: float
+    scale: float
+
+    def shifts(self, coordinates: LikelihoodCoordinates) -> Array:
+        """What to add to the logarithms of the likelihood's coordinates of t to get those of y."""
+        units = coordinates.at(coordinates.start).param_units
+        power = {"sigma": 1.0, "shape": 0.0, **units}
+        return np.array([power[name] for name in coordinates.names]) * np.log(self.scale)
+
+
+def target_units(y: Array, w: Array, *, centered: bool = True) -> TargetUnits:
+    """Median (or 0) and robust standard deviation; the ordinary one if half the targets are equal, else 1."""
+    # A cut of the cumulative weight: weights and repeated rows give the same bits.
+    low, center, high = np.quantile(y, [0.25, 0.5, 0.75], weights=w, method="inverted_cdf")
+    scale = (high - low) / TARGET.normal_iqr
+    if not scale > 0:
+        share = w / w.sum()
+        scale = np.sqrt(share @ (y - share @ y) ** 2)
+    rounding = 1e-14 * np.abs(y).max()
+    return TargetUnits(float(center) if centered else 0.0, float(scale) if scale > rounding else 1.0)
+
+
+def in_bulk(y: Array, w: Array) -> NDArray[np.bool_]:
+    """Which scaled targets to learn hyperparameters from: all but a few gross errors, shape (n,)."""
+    bulk: NDArray[np.bool_] = np.abs(y) <= TARGET.gross
+    rare = w @ ~bulk <= max(TARGET.gross_share * w.sum(), 1.0)
+    return bulk if rare else np.ones(len(y), dtype=bool)
+
+
+def path_in_units(
+    path: list[dict[str, Any]], names: list[str], shift: Array, total: float, scale: float
+) -> list[dict[str, Any]]:
+    """The search's path in the units of y: hyperparameters times exp(shift), log densities of `total` rows.
+
+    Early stopping searches with fewer; their weight is then the column "searched".
+    """
+    factor = dict(zip(names, np.exp(shift)))
+    result = []
+    for row in path:
+        # ln p(y) = ln p(t) - ln(scale) for every row.
+        n = row.get("searched", total)
+        nats = {"objective": -n, "criterion": -n, "validation_log_loss": 1.0}
+        converted = {name: float(row[name] * factor[name]) for name in factor}
+        converted |= {name: float(row[name]) + k * np.log(scale) for name, k in nats.items() if name in row}
+        result.append({**row, **converted})
+    return result
+
+
+def target_kernels(
+    kernel: Kernel | str | None, spread: Array, nugget: bool | float, units: TargetUnits
+) -> tuple[Kernel, Kernel]:
+    """The kernel in the units of y and the same of the scaled target, with the nugget's WhiteKernel if there is one.
+
+    A kernel object is in the units of y, a named one starts from values for the scaled target. Matrices of a
+    precomputed kernel are scaled by the caller.
+    """
+    if isinstance(kernel, str) and kernel == "precomputed":
+        precomputed = make_kernel(kernel, 0)
+        return precomputed, precomputed
+    variance = units.scale**2
+    white = []
+    if nugget is True:
+        white = [WhiteKernel(TARGET.nugget, TARGET.nugget_bounds)]
+    elif nugget is not False:
+        white = [WhiteKernel(float(nugget) ** 2 / variance, "fixed")]
+    if isinstance(kernel, Kernel):
+        given = sum((scale_kernel(w, variance) for w in white), make_kernel(kernel, len(spread)))
+        return given, scale_kernel(given, 1 / variance)
+    named: Any = make_kernel(kernel, len(spread), spread)
+    # (amplitude x shape) + offset; regression starts from another amplitude, and from shorter length scales.
+    named.k1.k1.constant_value *= TARGET.amplitude / POLICY.kernel.amplitude
+    if hasattr(named.k1.k2, "length_scale"):
+        named.k1.k2.length_scale *= TARGET.length_factor / POLICY.kernel.length_factor
+    scaled = sum(white, named)
+    return scale_kernel(scaled, variance), scaled
+
+
+def target_likelihood(
+    loss: str | Likelihood, C: float | None, epsilon: float | None, units: TargetUnits, *, learn: bool
+) -> LikelihoodCoordinates:
+    """Coordinates of what is to be learnt of the scaled target's noise.
+
+    Parameters
+    ----------
+    loss : str or Likelihood
+        A name, or an object in the units of y whose parameters are where the search starts.
+    C, epsilon : float or None
+        Fixed values in the units of y; None: learnt, if the loss has such a parameter.
+    learn : bool
+        Whether anything is learnt at all.
+    """
+    template = _at_start(loss) if isinstance(loss, str) else loss.in_units(1 / units.scale)
+    given = {"C": (C, units.scale), "epsilon": (epsilon, 1 / units.scale)}
+    fixed = {name: float(value) * unit for name, (value, unit) in given.items() if value is not None}
+    for name in fixed:
+        if name not in template.param_names:
+            raise ValueError(
+                f"{name}={fixed[name]:g} is given, but loss={template.name!r} has the parameters "
+                f"{', '.join(template.param_names)}; leave {name}=None"
+            )
+    template = replace(template, **fixed)
+    learnt = tuple(name for name in template.param_names if name not in fixed) if learn else ()
+    if not learnt:
+        return FixedLikelihood(template)
+    if isinstance(template, EpsilonInsensitive) and len(learnt) == 2:
+        return NoiseShape() if isinstance(loss, str) else NoiseShape.of(template)
+    return LogParameters(template, learnt, tuple(template.param_bounds[name] for name in learnt))
+
+
+def _at_start(loss: str) -> Any:
+    """A likelihood by name, at its starting values for a scaled target."""
+    if loss == EpsilonInsensitive.name:
+        return NoiseShape().at(NoiseShape().start)
+    likelihood: Any = LIKELIHOODS[loss]
+    return likelihood(**likelihood.param_start)

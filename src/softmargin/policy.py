@@ -1,0 +1,166 @@
+"""Every tuned constant of the defaults, in one record; each names the benchmark or the paper that set it.
+
+Constants of an algorithm's own arithmetic (tolerances of rounding, block sizes) stay beside the algorithm; here is what
+somebody chose by looking at data. Commands are ``python -m benchmarks NAME``; docs/decisions/ has the reasoning.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+Range = tuple[float, float]
+"""(lower, upper)."""
+Logs = Mapping[str, float]
+"""Kind of a coordinate -> a logarithm."""
+
+
+def _logs(**logs: float) -> Logs:
+    return field(default_factory=lambda: MappingProxyType(logs))  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class KernelPolicy:
+    """Starts and bounds of the named kernels, in units of each input's spread times sqrt(number of inputs)."""
+
+    amplitude: float = math.exp(2.0)
+    """Prior variance of the latent function of a classifier at the start [five_sets]."""
+    amplitude_bounds: Range = (1e-3, 1e5)
+    offset: float = math.exp(-1.5)
+    """Prior variance of the offset at the start [five_sets]."""
+    offset_bounds: Range = (1e-4, 1e4)
+    length_factor: float = math.exp(0.5)
+    """Start of the length scales: typical rows then have correlation exp(-1/e) [five_sets]."""
+    length_bounds: Range = (1e-2, 1e4)
+    """Below, rows do not correlate; above, the input is irrelevant."""
+    degree: int = 3
+    """Of the kernel "poly"."""
+
+
+@dataclass(frozen=True)
+class LikelihoodPolicy:
+    """Bounds of the likelihoods' parameters, of scaled targets in regression."""
+
+    C: Range = (1e-2, 1e3)
+    sigma: Range = (1e-4, 1e2)
+    shape: Range = (1e-2, 30.0)
+    """Of epsilon C: from nearly Laplace to nearly uniform noise."""
+    epsilon: Range = (1e-6, 1e2)
+    start_shape: tuple[float, float] = (0.4, 2.2)
+    """(sigma, epsilon C) at the start of a regression [regression]."""
+
+
+@dataclass(frozen=True)
+class SearchPolicy:
+    """The default searches: starts, guards, and which of two models is kept."""
+
+    small_rows: int = 100
+    """Up to so many rows the leave-one-out stage has a second start: its optimum can have two basins [five_sets]."""
+    second_start: Logs = _logs(length_scale=-0.4, amplitude=1.0, offset=-1.0, C=0.5)
+    """ln of that start; the length scale relative to sqrt(d) times the spread [five_sets]."""
+    units: Logs = _logs(length_scale=0.3, amplitude=1.5, C=0.3)
+    """Change of a logarithm that typically costs the objective of a default classifier one nat; 1 where not listed
+    [evaluation]."""
+    rare_class: float = 0.15
+    """A class rarer than this gets the wider prior `rare_offset` on the offset [classification]."""
+    rare_offset: tuple[float, float] = (0.0, 2.0)
+    handicap: float = 1.0
+    """Nats of leave-one-out by which the margin model, which was tuned on it, must beat the link model
+    [classification]."""
+    contested: float = 0.2
+    """Share of the weight on inputs that carry both labels above which the link model is kept without comparison:
+    leaving a merged row out then leaves rows of the other label at the same input and measures nothing. Its posterior
+    is the variational one, since EP's cavities are improper where one label's site outweighs the prior
+    [classification]."""
+    short_start: Logs = _logs(length_scale=-1.0)
+    """Second start of a regression in doubt, for functions that vary quickly [regression]."""
+    noise_start: Logs = _logs(length_scale=0.5, amplitude=math.log(0.5), sigma=0.0)
+    """Third start of a regression in doubt, where nearly everything is noise [regression]."""
+    decisive: float = 5.0
+    """Nats by which a regression must beat a constant with noise not to be in doubt, and by which it must then beat the
+    end of the search from `noise_start` ("very strong" evidence for Kass & Raftery 1995)."""
+    warm_start_within: float = 0.7
+    """Largest change of a log hyperparameter for which the last posterior is a good start of the next [evaluation]."""
+    patience: int = 15
+    """Evaluations without a gain on held-out rows after which a search ends."""
+    one_thread_rows: int = 1000
+    """Rows up to which a fit uses one BLAS thread: small matrices gain nothing from more [evaluation]."""
+    temperature_sd: float = 0.5
+    """Prior standard deviation of the log temperature of coupled pairs: without it separable data drive it to infinity
+    [classification]."""
+
+
+@dataclass(frozen=True)
+class TargetPolicy:
+    """Regression targets: their scaling, gross errors, the start of their kernel."""
+
+    amplitude: float = 1.65
+    """Prior variance of the function at the start, in units of the target's robust variance [regression]."""
+    length_factor: float = 1.0
+    """Start of the length scales, in units of sqrt(d) times the spread [regression]."""
+    nugget: float = 0.08
+    nugget_bounds: Range = (1e-8, 1e2)
+    normal_iqr: float = 1.349
+    """Interquartile range of a normal variable in units of its standard deviation."""
+    gross: float = 20.0
+    """Robust standard deviations from the median beyond which a target may be a gross error [outlier] ..."""
+    gross_share: float = 0.05
+    """... unless more than this share of the targets are."""
+    gross_rate: float = 0.01
+    """Prior share of gross errors among the rows."""
+    many_inputs: int = 8
+    """From so many inputs on a stationary kernel can imitate noise."""
+    unknown: float = 0.5
+    """Share of the prior variance that all other rows leave at a row, above which the function is noise in effect."""
+
+
+@dataclass(frozen=True)
+class SizePolicy:
+    """What changes with the number of rows."""
+
+    sparse_above: int = 5000
+    """Rows above which the default inference works through inducing points [scale]."""
+    inducing: int = 512
+    """Inducing points, or a third of the rows if these are fewer [magic]."""
+    fewest_inducing: int = 20
+    sample: int = 20_000
+    """Rows held at once: for spreads, inducing points, hyperparameters and the posterior's start [scale]."""
+    enough_of_a_class: int = 50
+    """A class with fewer rows in the sample gets more from all rows, if it has them."""
+    left_out: int = 2000
+    """Rows whose leave-one-out predictions set the temperature and the reported loss."""
+    subset: int = 300
+    """Rows of the first search [magic]."""
+    subset_share: float = 0.1
+    """Share of the subset that each class or sign has at least, if it has so many rows."""
+    refine_rows: int = 8000
+    refine_inducing: int = 256
+    refine_iterations: int = 12
+    """Rows, inducing points and iterations of the second search [magic]."""
+    refine_tol: float = 0.1
+    """Nats: the second search ends when an iteration gains less."""
+    refine_float32_above: int = 2000
+    float32_above: int = 20_000
+    """Rows above which blocks are in single precision [scale]."""
+    gap: float = 1e-4
+    """Distance from the best posterior, in nats per inducing point, that ends an inference: a mean within 0.02 sd."""
+    rough_gap: float = 1e-2
+    """The same for posteriors of samples, which sampling has moved by more."""
+    ladder: float = 0.05
+    """A sample that is a smaller share of the rows is followed by a larger one [million]."""
+    max_passes: int = 60
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The defaults of both estimators."""
+
+    kernel: KernelPolicy = KernelPolicy()
+    likelihood: LikelihoodPolicy = LikelihoodPolicy()
+    search: SearchPolicy = SearchPolicy()
+    target: TargetPolicy = TargetPolicy()
+    size: SizePolicy = SizePolicy()
+
+
+POLICY = Policy()
+"""The record in force."""

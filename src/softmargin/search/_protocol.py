@@ -1,0 +1,57 @@
+"""What a search is: an objective in, the best point and where the search ended out."""
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+from softmargin._linalg import Array
+
+
+class Evaluation(NamedTuple):
+    """The objective at one point, to be maximised."""
+
+    z: Array
+    value: float
+    """Criterion (signed so that more is better) plus log hyperprior."""
+    gradient: Array | None
+    """Shape (n_z,); None where the criterion has none."""
+    criterion: float
+    """The criterion in its own units and sign."""
+    posterior: Any
+    """The posterior that the criterion was evaluated at; the searches themselves never look at it."""
+
+
+class SearchResult(NamedTuple):
+    """Where a search ended."""
+
+    point: Array
+    """The best point in the coordinates of the search, shape (n,)."""
+    best: Evaluation
+    n_iter: int
+    converged: bool
+
+
+Objective = Callable[[Array], Evaluation]
+"""Maximised by a search. It may have `units` (the size of a typical step of each coordinate, shape (n,)), `names` (of
+the coordinates), and `memory()` with `restore(memory)` for checkpoints."""
+
+
+class Search(Protocol):
+    """A small dataclass of its own settings (iteration cap, tolerance)."""
+
+    name: ClassVar[str]
+    needs_gradient: ClassVar[bool]
+    averages_noise: ClassVar[bool]
+    """Whether it averages a sampled gradient over its steps, which then needs new random numbers at every step."""
+
+    @property
+    def tol(self) -> float:
+        """The smallest gain, in the units of the objective, that is worth another step."""
+        ...
+
+    def maximise(
+        self, objective: Objective, start: Array, bounds: Array, random_state: np.random.RandomState | None = None
+    ) -> SearchResult:
+        """Search from `start` of shape (n,) within `bounds` of shape (n, 2)."""
+        ...

@@ -1,0 +1,56 @@
+"""From rows and parts to a fitted latent function: coordinates, hyperpriors, the policy's stages, the search.
+
+`fit_latent` works with the Gram matrix of all rows, `fit_sparse` through inducing points on rows anywhere; both return
+a `LatentModel`. No estimator in sight.
+"""
+
+from softmargin.tuning.coordinates import (
+    Coordinates,
+    FixedLikelihood,
+    LikelihoodCoordinates,
+    LogParameters,
+    Model,
+    NoiseShape,
+)
+from softmargin.tuning.held_out import HeldOut, Watch, hold_out
+from softmargin.tuning.hyperprior import HyperPrior
+from softmargin.tuning.large import Sample, fit_sparse, leave_rows_out
+from softmargin.tuning.latent import bind_prior, fit_latent
+from softmargin.tuning.model import LatentModel, Probability
+from softmargin.tuning.objective import Objective, Subspace, path_row
+from softmargin.tuning.settings import Callback, Tuning, part_of
+from softmargin.tuning.stages import Stage, classifier_prior, is_doubtful, plan_stages, start_at
+from softmargin.tuning.stream import RememberedRows, update
+
+__all__ = [
+    "Callback",
+    "Coordinates",
+    "FixedLikelihood",
+    "HeldOut",
+    "HyperPrior",
+    "LatentModel",
+    "LikelihoodCoordinates",
+    "LogParameters",
+    "Model",
+    "NoiseShape",
+    "Objective",
+    "Probability",
+    "RememberedRows",
+    "Sample",
+    "Stage",
+    "Subspace",
+    "Tuning",
+    "Watch",
+    "bind_prior",
+    "classifier_prior",
+    "fit_latent",
+    "fit_sparse",
+    "hold_out",
+    "is_doubtful",
+    "leave_rows_out",
+    "part_of",
+    "path_row",
+    "plan_stages",
+    "start_at",
+    "update",
+]

@@ -1,0 +1,166 @@
+"""The fit of one latent function: search, then the posterior at the learnt hyperparameters."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from sklearn.gaussian_process.kernels import Kernel
+from threadpoolctl import threadpool_limits
+
+from softmargin._linalg import Array, keep_freed_memory
+from softmargin.criteria import Evidence
+from softmargin.inference import MAP, Inference, Posterior, Variational
+from softmargin.kernels import PrecomputedKernel, contract_diag, evaluate
+from softmargin.likelihoods import Likelihood
+from softmargin.policy import POLICY
+from softmargin.rows import TrainingRows
+from softmargin.search import Search
+from softmargin.tuning.climb import Climb, End
+from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
+from softmargin.tuning.held_out import HeldOut, hold_out
+from softmargin.tuning.hyperprior import HyperPrior, LogDensity
+from softmargin.tuning.model import LatentModel
+from softmargin.tuning.settings import Tuning
+from softmargin.tuning.stages import is_better_link, is_contested
+
+
+def fit_latent(
+    rows: TrainingRows,
+    kernel: Kernel,
+    likelihood: LikelihoodCoordinates,
+    spread: Array,
+    tuning: Tuning,
+    start: Array | None = None,
+) -> LatentModel:
+    """Learn the hyperparameters of one latent function and infer its posterior.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    kernel : Kernel
+        Its free parameters are learnt, starting from their values.
+    likelihood : LikelihoodCoordinates
+        Those of the support vector machine.
+    spread : ndarray of shape (n_features,)
+        Standard deviation of each input.
+    tuning : Tuning
+    start : ndarray of shape (n_z,), optional
+        Coordinates to start the search from, if there are as many.
+    """
+    keep_freed_memory()
+    # Small matrices gain nothing from several BLAS threads, and on a busy machine the threads wait for each other.
+    with threadpool_limits(1 if len(rows.y) <= POLICY.search.one_thread_rows else None):
+        coordinates = Coordinates(kernel, likelihood, n_features=len(spread))
+        asked = tuning.inference
+        if tuning.is_default and is_contested(rows, coordinates):
+            coordinates = coordinates.with_likelihood(likelihood.normalised())
+            tuning = replace(tuning, criterion=Evidence(), inference=Variational())
+        end = None
+        z = start if start is not None and len(start) == len(coordinates.start) else coordinates.start
+        if tuning.search is not None and len(z):
+            end = _search(rows, coordinates, spread, tuning, tuning.search, z)
+            z = end.evaluation.z
+        svm = likelihood.at(z[coordinates.n_theta :])
+        return _Final(rows, coordinates, z, svm, tuning.inference, asked).model(end)
+
+
+@dataclass(frozen=True)
+class _Final:
+    """The posteriors at the learnt coordinates."""
+
+    rows: TrainingRows
+    coordinates: Coordinates
+    z: Array
+    svm: Likelihood
+    """The support vector machine's likelihood."""
+    inference: Inference
+    """That of the posterior."""
+    asked: Inference
+    """That of the naive evidence, if the posterior has another likelihood."""
+
+    def model(self, end: End | None) -> LatentModel:
+        """Infer with all digits: the search had fewer, without held-out rows, or another likelihood."""
+        rows, model = self.rows, self.coordinates.model(self.z)
+        K = evaluate(model.kernel, rows.X).K
+        first = None if end is None else end.evaluation.posterior
+        if first is not None and first.beta.shape != rows.y.shape:
+            first = None
+        likelihood = model.likelihood.normalised() if end is not None and end.is_link else model.likelihood
+        posterior = self._infer(self.inference.for_prediction(), K, likelihood, first)
+        naive, svm = posterior.log_evidence, posterior
+        if likelihood != self.svm:
+            naive = self._infer(self.asked.without_gradients(), K, self.svm).log_evidence
+        if posterior.has_variance:
+            svm = self._infer(MAP(gradients=False), K, self.svm)
+        path, value = ([], float("nan")) if end is None else (end.path, end.evaluation.value)
+        return LatentModel(rows, model.kernel, self.svm, posterior, svm, path, value, self.z, likelihood, naive)
+
+    def _infer(self, inference: Inference, K: Array, likelihood: Likelihood, start: Any = None) -> Posterior:
+        posterior = inference.infer(K, self.rows.y, likelihood, self.rows.weight, start)
+        # Some cannot leave their gradient out: n^2 numbers less to keep.
+        return replace(posterior, d_gram=None)
+
+
+def _search(
+    rows: TrainingRows, coordinates: Coordinates, spread: Array, tuning: Tuning, search: Search, start: Array
+) -> End:
+    """Run the stages from every start and return the best end, with the path of all."""
+    held_out = _held_out(rows, coordinates, tuning)
+    if held_out is not None:
+        rows = held_out.train
+    log_prior = bind_prior(tuning.hyperprior, coordinates, spread, rows.X)
+    rng = np.random.RandomState(tuning.seed)
+    starts = [start, *(_random_start(coordinates, start, rng) for _ in range(tuning.n_restarts))]
+    if len(starts) > 1 and effective_n_jobs(tuning.n_jobs) > 1:
+        tuning = tuning.without_callback()
+    climb = Climb(rows, coordinates, spread, tuning, search, log_prior, held_out)
+    if len(starts) == 1:
+        ends = [climb(start, tuning.seed)]
+    else:
+        with threadpool_limits(1):
+            ends = Parallel(n_jobs=tuning.n_jobs)(delayed(climb)(z, tuning.seed + k) for k, z in enumerate(starts))
+    path = [{"start": k, **row} for k, end in enumerate(ends) for row in end.path]
+    return _choose(ends, coordinates, rows)._replace(path=path)
+
+
+def _held_out(rows: TrainingRows, coordinates: Coordinates, tuning: Tuning) -> HeldOut | None:
+    if tuning.validation_fraction is None:
+        return None
+    return hold_out(
+        rows,
+        tuning.validation_fraction,
+        tuning.seed,
+        stratify=coordinates.is_classifier,
+        precomputed=isinstance(coordinates.kernel, PrecomputedKernel),
+    )
+
+
+def _choose(ends: list[End], coordinates: Coordinates, rows: TrainingRows) -> End:
+    """The best end; leave-one-out compares the best link model of all starts with the best margin model."""
+    best = max(ends, key=lambda end: end.score)
+    link = max((end.link for end in ends if end.link is not None), key=lambda link: link.value, default=None)
+    if link is None or not is_better_link(link, best.evaluation, coordinates, rows):
+        return best
+    return best._replace(evaluation=link, is_link=True)
+
+
+def bind_prior(hyperprior: HyperPrior | None, coordinates: Coordinates, spread: Array, X: Any) -> LogDensity | None:
+    """The log density of a hyperprior in units of the data X; None without one."""
+    return None if hyperprior is None else hyperprior.bind(coordinates, spread, _amplitude_units(coordinates, X))
+
+
+def _amplitude_units(coordinates: Coordinates, X: Any) -> Array:
+    """ln of amplitude over the mean variance that it gives to f: 0 for a stationary kernel; shape (n_theta,)."""
+    n = X.shape[0]
+    # d mean k(x, x)/d ln k0 is the mean variance of the term that k0 multiplies.
+    given = contract_diag(coordinates.kernel, X, np.full(n, 1 / n))
+    with np.errstate(divide="ignore"):
+        unit = coordinates.kernel.theta - np.log(np.maximum(given, 0))
+    return np.where(np.isfinite(unit), unit, 0.0)
+
+
+def _random_start(coordinates: Coordinates, start: Array, rng: np.random.RandomState) -> Array:
+    """A draw around the deterministic start, wide enough to find another basin if there is one."""
+    low, high = coordinates.bounds.T
+    return np.clip(start + rng.standard_normal(len(start)), low, high)

@@ -1,0 +1,45 @@
+"""What an estimator asks of a fit, as one record of parts: no names, no estimator."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from softmargin.criteria import Criterion
+from softmargin.inference import Inference
+from softmargin.search import Evaluation, Search
+from softmargin.tuning.hyperprior import HyperPrior
+from softmargin.tuning.model import LatentModel
+
+Callback = Callable[[Evaluation, Callable[[], LatentModel]], None]
+"""Called after every evaluation, with a function that makes the model as if the search had ended there."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How the hyperparameters of one latent function are learnt and its posterior is inferred."""
+
+    inference: Inference
+    criterion: Criterion | None
+    """None: the default policy."""
+    search: Search | None
+    """None: no search; the given hyperparameters stay."""
+    hyperprior: HyperPrior | None
+    n_restarts: int = 0
+    n_jobs: int | None = None
+    seed: int = 0
+    validation_fraction: float | None = None
+    callback: Callback | None = None
+
+    @property
+    def is_default(self) -> bool:
+        """Whether the default policy chooses among its own models by EP's leave-one-out."""
+        return self.criterion is None and self.search is not None and self.inference.gives_cavities
+
+    def without_callback(self) -> "Tuning":
+        """The same for another process, where no callback is heard."""
+        return replace(self, callback=None)
+
+
+def part_of(value: Any, registry: dict[str, type], **settings: Any) -> Any:
+    """Return a part: a new one of the class registered under a name, with these settings, or the object given."""
+    return registry[value](**settings) if isinstance(value, str) else value
