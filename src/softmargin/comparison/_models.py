@@ -130,7 +130,7 @@ def _evidence_row(
         criterion, inference = Evidence(), get_inference(name)()
     else:
         criterion = get_criterion(name)()
-        inference = get_inference(criterion.inference)()
+        inference = criterion.inference()
     objective = Objective(X, y, None, coordinates, criterion, inference)
     directions = np.eye(len(coordinates.start))
     space = Subspace(objective, coordinates.start, directions if learn == "all" else directions[:, -1:])

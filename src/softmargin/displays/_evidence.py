@@ -10,7 +10,7 @@ from softmargin._linalg import Array
 from softmargin.criteria import Problem, get_criterion
 from softmargin.displays._base import BLUE, GREEN, GREY, ORANGE, Drawn, latent_model
 from softmargin.estimators._model import LatentModel
-from softmargin.inference import EP, get_inference
+from softmargin.inference import get_inference
 from softmargin.kernels import gram, roles
 
 
@@ -75,7 +75,7 @@ class EvidenceSurfaceDisplay(Drawn):
         C, amplitude = model.likelihood.C, float(np.exp(theta[index]))  # type: ignore[attr-defined]
         steps = np.geomspace(1 / factor, factor, resolution)
         chosen = get_criterion(criterion)()
-        inference = EP() if chosen.inference == "ep" else get_inference(chosen.inference or estimator.inference)()
+        inference = chosen.inference_for(get_inference(estimator.inference)())
         value = np.empty((resolution, resolution))
         for i, a in enumerate(amplitude * steps):
             moved = theta.copy()

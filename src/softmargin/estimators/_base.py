@@ -17,7 +17,7 @@ from softmargin.criteria import CRITERIA, Problem, get_criterion
 from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks
 from softmargin.estimators._model import LatentModel
 from softmargin.estimators._tuning import Tuning
-from softmargin.inference import EP, INFERENCES, get_inference
+from softmargin.inference import INFERENCES, get_inference
 from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, evaluate
 from softmargin.rows import TrainingRows, spread_of
 from softmargin.search import SEARCHES, Evaluation, HyperPrior
@@ -171,9 +171,9 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
         for m in models:
             K = evaluate(m.kernel, m.rows.X).K
             # Leave-one-out is a score of the predictions, which come from the posterior's own likelihood.
-            own = m.posterior_likelihood if criterion.name == "loo" else None
+            own = m.posterior_likelihood if criterion.is_predictive else None
             likelihood = criterion.likelihood(own or m.likelihood)
-            inference = EP() if criterion.inference == "ep" else get_inference(criterion.inference or self.inference)()
+            inference = criterion.inference_for(get_inference(self.inference)())
             posterior = inference.infer(K, m.rows.y, likelihood, m.rows.weight)
             total += criterion(posterior, Problem(K, m.rows.y, likelihood, m.rows.weight)).value
         return total

@@ -10,7 +10,6 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
 from softmargin.estimators._units import without_white
-from softmargin.inference import SampledPosterior
 from softmargin.kernels import PrecomputedKernel, diag, gram, row_blocks
 from softmargin.likelihoods import Likelihood
 from softmargin.rows import TrainingRows
@@ -107,13 +106,8 @@ class LatentModel:
 
     def sample(self, X: Any, n_samples: int, random_state: np.random.RandomState) -> Array:
         """Draw latent functions from the posterior at new rows, shape (n, n_samples)."""
-        if isinstance(self.posterior, SampledPosterior):
-            K_star = gram(self.kernel, X, self.rows.X)
-            return self.posterior.sample(K_star, gram(self.kernel, X), n_samples, random_state)
-        mean, _ = self.latent(X)
-        values, vectors = np.linalg.eigh(self.covariance(X))
-        root = vectors * np.sqrt(np.maximum(values, 0))
-        return mean[:, None] + root @ random_state.standard_normal((len(mean), n_samples))
+        K_star = gram(self.kernel, X, self.rows.X)
+        return self.posterior.sample(K_star, gram(self.kernel, X), n_samples, random_state)
 
 
 def _no_diagonal() -> Array:

@@ -40,7 +40,7 @@ class RememberedRows:
         # E[b'v - v'Av/2] - ln Z, ln Z = (b'S_old b - ln det S_old^-1)/2
         log_z = 0.5 * float(b @ self.old.whitened_mean) - float(np.sum(np.log(np.diag(M))))
         value = float(b @ mu - 0.5 * mu @ A @ mu - 0.5 * np.vdot(A, S)) - log_z
-        return replace(sums, value=sums.value + value, pull=sums.pull + b - A @ mu, precision=sums.precision + A)
+        return replace(sums, value=sums.value + value, force=sums.force + b - A @ mu, precision=sums.precision + A)
 
     def _shift(self) -> Array:
         M = self.old.precision_factor

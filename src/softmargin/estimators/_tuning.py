@@ -29,7 +29,7 @@ from softmargin.estimators._policy import (
     start_at,
 )
 from softmargin.estimators._validation import HeldOut, Watch, hold_out
-from softmargin.inference import EP, Inference, Variational, get_inference
+from softmargin.inference import Inference, Variational
 from softmargin.inference.map import MAP
 from softmargin.kernels import PrecomputedKernel, evaluate
 from softmargin.rows import TrainingRows
@@ -114,11 +114,11 @@ def _fit_latent(
     # The search runs with fewer digits, without held-out rows, or on another likelihood: this is the last word.
     first = end.evaluation.posterior if end and end.evaluation.posterior.beta.shape == rows.y.shape else None
     likelihood = model.likelihood.normalised() if end and end.is_link else model.likelihood
-    inference = tuning.inference if tuning.inference.name != "ep" else _without_gradients(tuning.inference)
+    inference = tuning.inference if tuning.inference.name != "ep" else tuning.inference.without_gradients()
     posterior = inference.infer(K, rows.y, likelihood, rows.weight, first)
     loss, naive, svm = svm_noise.likelihood(z[coordinates.n_theta :]), posterior.log_evidence, posterior
     if likelihood != loss:
-        naive = _without_gradients(asked.inference).infer(K, rows.y, loss, rows.weight).log_evidence
+        naive = asked.inference.without_gradients().infer(K, rows.y, loss, rows.weight).log_evidence
     if posterior.method != "map":
         svm = MAP(gradients=False).infer(K, rows.y, loss, rows.weight)
     # Inferences that cannot leave their gradient out: n^2 numbers less to keep.
@@ -202,7 +202,7 @@ class Climb:
 
     def _stage(self, objective: Objective, stage: Stage, z: Array, seed: int) -> SearchResult:
         tuning, box = self.tuning, self.coordinates.bounds
-        tol = max(tuning.tol, getattr(objective.criterion, "resolution", 0.0))
+        tol = max(tuning.tol, objective.criterion.resolution)
         search = get_search(tuning.search or "lbfgs")(max_iter=tuning.max_iter, tol=tol)
         if search.needs_gradient and not objective.criterion.smooth:
             raise ValueError(
@@ -211,10 +211,10 @@ class Climb:
             )
         objective.gradients = search.needs_gradient
         if search.name == "gradient_ascent":
-            objective.inference = _with_new_noise(objective.inference)
+            objective.inference = objective.inference.with_fresh_noise()
         if not search.needs_gradient:
-            objective.inference = _without_gradients(objective.inference)
-            objective.criterion = _without_gradients(objective.criterion)
+            objective.inference = objective.inference.without_gradients()
+            objective.criterion = objective.criterion.without_gradients()
         rng = np.random.RandomState(seed)
         if stage.directions is None:
             result = search.maximise(objective, z, box, rng)
@@ -243,10 +243,7 @@ class Climb:
     def _objective(self, stage: Stage, path: list[dict[str, Any]], watch: Watch | None) -> Objective:
         rows, coordinates, tuning = self.rows, self.coordinates, self.tuning
         chosen = get_criterion(stage.criterion)()
-        name = chosen.inference or tuning.inference.name
-        inference = tuning.inference if name != "ep" else search_ep(stage.criterion)
-        if name not in ("ep", tuning.inference.name):
-            inference = get_inference(name)()
+        inference = chosen.inference_for(tuning.inference).for_search(chosen)
 
         def told(evaluation: Evaluation) -> None:
             def made() -> LatentModel:
@@ -268,26 +265,7 @@ class Climb:
 
 def _without_matrices(evaluation: Evaluation) -> Evaluation:
     """The evaluation with the sites and cavities of its posterior alone: the next stage needs the memory."""
-    return evaluation._replace(posterior=replace(evaluation.posterior, factor=None, pull=None))
-
-
-def _without_gradients(part: Any) -> Any:
-    """An inference or a criterion that leaves its gradient out, if it can."""
-    return replace(part, gradients=False) if hasattr(part, "gradients") else part
-
-
-def _with_new_noise(part: Any) -> Any:
-    """A sampler that draws new numbers at every step: the average over steps does not remove the same noise again."""
-    return replace(part, common=False) if hasattr(part, "common") else part
-
-
-def search_ep(criterion: str) -> EP:
-    """EP during a search, which needs fewer digits than the final posterior.
-
-    ln Z is stationary in the sites, so its error is the square of the tolerance. Leave-one-out is not and needs more
-    digits, but has its own gradient.
-    """
-    return EP(tol=1e-6, gradients=False) if criterion == "loo" else EP(tol=1e-4)
+    return evaluation._replace(posterior=replace(evaluation.posterior, factor=None, precision_gap=None))
 
 
 def _random_start(coordinates: Coordinates, start: Array, rng: np.random.RandomState) -> Array:

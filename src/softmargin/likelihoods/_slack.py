@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from softmargin.likelihoods._defaults import LikelihoodDefaults
 from softmargin.likelihoods._label_mass import log_mass, mass_slopes
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
 from softmargin.likelihoods.link import Link
@@ -34,7 +35,7 @@ class ExpectedLoss(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SlackLikelihood(ABC):
+class SlackLikelihood(LikelihoodDefaults, ABC):
     """Unnormalised likelihood of a soft-margin classifier; `C` weighs the loss."""
 
     C: float = 1.0

@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
 
+from softmargin.likelihoods._defaults import LikelihoodDefaults
 from softmargin.likelihoods._gauss import LOG_SQRT_HALF_PI, log_phi, rho
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
 from softmargin.likelihoods._tube_moments import tube_moments
@@ -17,7 +18,7 @@ from softmargin.svm import BoxProblem
 
 
 @dataclass(frozen=True)
-class EpsilonInsensitive:
+class EpsilonInsensitive(LikelihoodDefaults):
     """Epsilon-insensitive likelihood.
 
     Parameters

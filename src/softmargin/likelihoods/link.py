@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import expit, log_expit
 
+from softmargin.likelihoods._defaults import LikelihoodDefaults
 from softmargin.likelihoods._expected_sigmoid import expected_log_sigmoid
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
 from softmargin.likelihoods._sigmoid_quadrature import (
@@ -20,7 +21,7 @@ from softmargin.likelihoods._sigmoid_quadrature import (
 
 
 @dataclass(frozen=True)
-class Link:
+class Link(LikelihoodDefaults):
     """Normalised hinge: ln-odds C (f + clip(f, -1, 1)).
 
     Parameters
