@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks._report import table, write
 from softmargin.criteria import Evidence, LeaveOneOut, LinkEvidence, Problem
 from softmargin.datasets import make_twonorm
-from softmargin.tuning.latent import search_ep
+from softmargin.inference import EP
 from softmargin.kernels import evaluate, make_kernel
 from softmargin.likelihoods import Hinge
 
@@ -33,7 +33,7 @@ def one(criterion, kernel, X, y, start=None):
     """One evaluation with its gradient, as a search does it; returns the posterior."""
     evaluation = evaluate(kernel, X)
     likelihood = criterion.likelihood(Hinge(2.0))
-    posterior = search_ep(criterion.name).infer(evaluation.K, y, likelihood, start=start)
+    posterior = EP().for_search(criterion).infer(evaluation.K, y, likelihood, start=start)
     value = criterion(posterior, Problem(evaluation.K, y, likelihood))
     evaluation.contract(value.d_gram)
     return posterior

@@ -35,7 +35,7 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "sklearn.compose._column_transformer._RemainderColsList",
     "sklearn.compose._column_transformer.make_column_selector",
     "softmargin.tuning.model.LatentModel",
-    "softmargin.rows.training.Rows",
+    "softmargin.rows.training.TrainingRows",
     "softmargin.estimators.classifier.BayesianSVC",
     "softmargin.estimators.regressor.BayesianSVR",
     "softmargin.inference.posterior.Posterior",

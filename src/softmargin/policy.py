@@ -15,10 +15,6 @@ Logs = Mapping[str, float]
 """Kind of a coordinate -> a logarithm."""
 
 
-def _logs(**logs: float) -> Logs:
-    return field(default_factory=lambda: MappingProxyType(logs))  # type: ignore[no-any-return]
-
-
 @dataclass(frozen=True)
 class KernelPolicy:
     """Starts and bounds of the named kernels, in units of each input's spread times sqrt(number of inputs)."""
@@ -56,9 +52,11 @@ class SearchPolicy:
 
     small_rows: int = 100
     """Up to so many rows the leave-one-out stage has a second start: its optimum can have two basins [five_sets]."""
-    second_start: Logs = _logs(length_scale=-0.4, amplitude=1.0, offset=-1.0, C=0.5)
+    second_start: Logs = field(
+        default_factory=lambda: MappingProxyType({"length_scale": -0.4, "amplitude": 1.0, "offset": -1.0, "C": 0.5})
+    )
     """ln of that start; the length scale relative to sqrt(d) times the spread [five_sets]."""
-    units: Logs = _logs(length_scale=0.3, amplitude=1.5, C=0.3)
+    units: Logs = field(default_factory=lambda: MappingProxyType({"length_scale": 0.3, "amplitude": 1.5, "C": 0.3}))
     """Change of a logarithm that typically costs the objective of a default classifier one nat; 1 where not listed
     [evaluation]."""
     rare_class: float = 0.15
@@ -72,9 +70,11 @@ class SearchPolicy:
     leaving a merged row out then leaves rows of the other label at the same input and measures nothing. Its posterior
     is the variational one, since EP's cavities are improper where one label's site outweighs the prior
     [classification]."""
-    short_start: Logs = _logs(length_scale=-1.0)
+    short_start: Logs = field(default_factory=lambda: MappingProxyType({"length_scale": -1.0}))
     """Second start of a regression in doubt, for functions that vary quickly [regression]."""
-    noise_start: Logs = _logs(length_scale=0.5, amplitude=math.log(0.5), sigma=0.0)
+    noise_start: Logs = field(
+        default_factory=lambda: MappingProxyType({"length_scale": 0.5, "amplitude": math.log(0.5), "sigma": 0.0})
+    )
     """Third start of a regression in doubt, where nearly everything is noise [regression]."""
     decisive: float = 5.0
     """Nats by which a regression must beat a constant with noise not to be in doubt, and by which it must then beat the

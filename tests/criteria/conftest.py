@@ -27,7 +27,7 @@ class Case:
     @staticmethod
     def evaluate(criterion, problem):
         """Infer and evaluate; also returns the posterior."""
-        inference = {"map": MAP(tol=1e-12), "laplace": Laplace()}[criterion.inference]
+        inference = {MAP: MAP(tol=1e-12), Laplace: Laplace()}[criterion.inference]
         posterior = inference.infer(problem.K, problem.y, problem.likelihood, problem.weight)
         return criterion(posterior, problem), posterior
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from softmargin.criteria import CRITERIA, Kwok, LaplaceEvidence, RadiusMargin, Span
+from softmargin.inference import MAP, Laplace
 from softmargin.likelihoods import Hinge, SquaredHinge
 
 SMOOTH = [
@@ -57,7 +58,7 @@ def test_continuous_where_the_support_set_changes(make_case, criterion, loss):
 
 def test_smooth_says_whether_there_is_a_gradient(make_case):
     for name, cls in CRITERIA.items():
-        if cls.inference not in ("map", "laplace"):
+        if cls.inference not in (MAP, Laplace):
             continue
         loss = SquaredHinge if name == "span" else Hinge
         case = make_case(loss)

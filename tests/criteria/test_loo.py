@@ -96,7 +96,7 @@ def test_other_posteriors_divide_their_own_sites_out():
 def test_needs_variances():
     X, y, _ = data(Hinge())
     K = evaluate(KERNEL, X).K
-    with pytest.raises(ValueError, match="needs a posterior with variances; use inference='ep'"):
+    with pytest.raises(ValueError, match="'map' does not give; use inference='ep'"):
         LeaveOneOut()(MAP().infer(K, y, Hinge()), Problem(K, y, Hinge()))
 
 

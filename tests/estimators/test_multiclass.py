@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 from sklearn.datasets import load_iris
+from softmargin.estimators._combination import couple, fit_temperature, pairwise_table, temper
 
 from softmargin import BayesianSVC
-from softmargin.estimators._combination import couple, fit_temperature, pairwise_table, temper
 from softmargin.rows import merge_rows
 
 from .cases import log_loss, three_classes

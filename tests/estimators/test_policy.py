@@ -7,11 +7,17 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.special import expit
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
+from softmargin.estimators._binary import rows_of
 
 from softmargin import BayesianSVC
 from softmargin.criteria import LeaveOneOut, Problem
 from softmargin.datasets import make_ringnorm
-from softmargin.estimators._binary import rows_of
+from softmargin.inference import EP, MAP
+from softmargin.kernels import evaluate
+from softmargin.likelihoods import Hinge, Link
+from softmargin.rows import merge_rows
+from softmargin.search import Coordinates, Evaluation, FixedNoise, HyperPrior, LogParameter, Subspace
+from softmargin.tuning.latent import End, _choose
 from softmargin.tuning.stages import (
     HANDICAP,
     SECOND_START,
@@ -22,12 +28,6 @@ from softmargin.tuning.stages import (
     second_start,
     stages,
 )
-from softmargin.tuning.latent import End, _choose
-from softmargin.inference import EP, MAP
-from softmargin.kernels import evaluate
-from softmargin.likelihoods import Hinge, Link
-from softmargin.rows import merge_rows
-from softmargin.search import Coordinates, Evaluation, FixedNoise, HyperPrior, LogParameter, Subspace
 
 
 def noisy_table(n, seed):

@@ -10,10 +10,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from softmargin import BayesianSVR
 from softmargin.datasets import make_sinc
 from softmargin.estimators import _tuning
-from softmargin.tuning.stages import DECISIVE, QUIET_START, SHORT_START, is_doubtful, start_at
 from softmargin.kernels import make_kernel
 from softmargin.rows import merge_rows
 from softmargin.search import Coordinates, Evaluation, NoiseShape
+from softmargin.tuning.stages import DECISIVE, QUIET_START, SHORT_START, is_doubtful, start_at
 
 
 def ends(model):

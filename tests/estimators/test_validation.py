@@ -7,9 +7,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from softmargin import BayesianSVC, BayesianSVR
 from softmargin.datasets import make_sinc
-from softmargin.tuning.held_out import PATIENCE, hold_out
 from softmargin.kernels import gram
 from softmargin.rows import merge_rows
+from softmargin.tuning.held_out import PATIENCE, hold_out
 
 from .cases import log_loss, three_classes, two_classes
 

@@ -59,7 +59,7 @@ def test_cavities_are_posteriors_without_the_row(case):
 def test_pull_and_gradient(case):
     K, tau, _, _, g = case
     G = np.linalg.inv(K + np.diag(1 / tau))
-    assert_allclose(g.pull(), G, rtol=1e-8, atol=1e-9)
+    assert_allclose(g.precision_gap(), G, rtol=1e-8, atol=1e-9)
     assert_allclose(g.d_gram(), 0.5 * (np.outer(g.beta, g.beta) - G), rtol=1e-8, atol=1e-9)
 
 

@@ -138,7 +138,7 @@ def test_memory_left_by_other_passes_does_not_matter(dtype):
         assert sums.precision.dtype == blocks[0].precision.dtype == np.float64
         np.testing.assert_array_equal(sums.precision, expected.precision)
         np.testing.assert_allclose(sums.precision, sum(b.precision for b in blocks), rtol=1e-12)
-        np.testing.assert_allclose(sums.pull, sum(b.pull for b in blocks), rtol=1e-10, atol=1e-12)
+        np.testing.assert_allclose(sums.force, sum(b.force for b in blocks), rtol=1e-10, atol=1e-12)
         assert sums.value == pytest.approx(sum(b.value for b in blocks), rel=1e-12)
 
 

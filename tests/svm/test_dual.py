@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from softmargin.likelihoods import Hinge
-from softmargin.svm import Gram, solve_dual
-from softmargin.svm import SMALL, _working_set
+from softmargin.svm import SMALL, Gram, _working_set, solve_dual
 
 from .problems import rbf
 

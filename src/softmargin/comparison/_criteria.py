@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 from softmargin.comparison._trials import Draw, fit_trial
 from softmargin.criteria import get_criterion
 from softmargin.estimators import BayesianSVC
+from softmargin.inference import MAP, Laplace
 from softmargin.likelihoods import Hinge, SquaredHinge
 
 Criteria = Sequence[str] | Mapping[str, BayesianSVC]
@@ -88,14 +89,14 @@ def criterion_estimator(name: str, kernel: Any = None, **parameters: Any) -> Bay
         return BayesianSVC(kernel, **parameters)
     criterion: Any = get_criterion(name)
     losses = getattr(criterion, "losses", (Hinge, SquaredHinge))
-    simple = criterion.inference in ("map", "laplace")
+    simple = criterion.inference in (MAP, Laplace)
     settings: dict[str, Any] = {
         "criterion": name,
         "loss": losses[0].name,
         "inference": "map" if simple else "ep",
         "search": "random_walk" if simple else "lbfgs",
         "hyperprior": None,
-        "C": 1.0 if criterion.inference == "map" and name != "kwok" else None,
+        "C": 1.0 if criterion.inference is MAP and name != "kwok" else None,
     }
     return BayesianSVC(kernel, **{**settings, **parameters})
 
@@ -166,5 +167,6 @@ def _trial(
     seconds = time.process_time() - start
     path = model.search_path_
     error = float(np.mean(model.predict(X_test) != np.asarray(y_test)))
-    name = {"auto": "loo"}.get(estimator.criterion, estimator.criterion)
+    by_default = isinstance(estimator.criterion, str) and estimator.criterion == "auto"
+    name = "loo" if by_default else estimator.criterion
     return Trial(label, number, error, model.criterion_value(name), len(path), seconds, path)

@@ -14,7 +14,9 @@ from softmargin.criteria.kwok import ETA
 from softmargin.inference import INFERENCES, get_inference
 from softmargin.kernels import evaluate, make_kernel
 from softmargin.likelihoods import Hinge
-from softmargin.search import LBFGS, Coordinates, LogParameter, Objective, Subspace
+from softmargin.policy import POLICY
+from softmargin.search import LBFGS
+from softmargin.tuning import Coordinates, LogParameters, Objective, Subspace
 
 
 @dataclass(frozen=True)
@@ -125,12 +127,12 @@ def _evidence_row(
     kernel: Kernel, X: Array, y: Array, name: str, learn: str, max_iter: int
 ) -> tuple[dict[str, Any], Kernel]:
     """Maximise the evidence over C, or over everything."""
-    coordinates = Coordinates(kernel, LogParameter(Hinge, "C", 1.0), X.shape[1])
+    coordinates = Coordinates(kernel, LogParameters(Hinge(), ("C",), (POLICY.likelihood.C,)), X.shape[1])
     if name in INFERENCES:
         criterion, inference = Evidence(), get_inference(name)()
     else:
         criterion = get_criterion(name)()
-        inference = get_inference(criterion.inference)()
+        inference = criterion.inference()
     objective = Objective(X, y, None, coordinates, criterion, inference)
     directions = np.eye(len(coordinates.start))
     space = Subspace(objective, coordinates.start, directions if learn == "all" else directions[:, -1:])

@@ -9,7 +9,8 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin.estimators import BayesianSVC
 from softmargin.kernels import make_kernel
-from softmargin.search import get_search
+from softmargin.search import SEARCHES
+from softmargin.tuning import part_of
 
 START_WIDTH = 1.0
 """Half-width of the uniform draw around the logarithm of every kernel parameter's start."""
@@ -23,7 +24,7 @@ def fit_trial(estimator: BayesianSVC, X: Any, y: Any, seed: int, draw: Draw | No
     """Fit a copy with its own seed; a search that follows gradients also gets a random start."""
     trial = clone(estimator)
     trial.set_params(random_state=seed)
-    search: Any = None if trial.search is None else get_search(trial.search)
+    search: Any = part_of(trial.search, SEARCHES)
     if search is not None and search.needs_gradient and trial.kernel != "precomputed":
         kernel = make_kernel(trial.kernel, X.shape[1], np.std(X, axis=0))
         trial.set_params(kernel=(draw or _draw)(kernel, np.random.RandomState(seed)))

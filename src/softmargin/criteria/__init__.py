@@ -1,6 +1,6 @@
 """Model-selection criteria, one file each: (posterior, problem) -> value and gradient."""
 
-from softmargin.criteria._protocol import Criterion, CriterionValue, Problem
+from softmargin.criteria._protocol import Criterion, CriterionDefaults, CriterionValue, Problem
 from softmargin.criteria.bounds import GACV, JaakkolaHaussler, SupportVectorCount
 from softmargin.criteria.evidence import Evidence, LaplaceEvidence, LinkEvidence
 from softmargin.criteria.kwok import Kwok, KwokLevels, kwok_levels
@@ -46,6 +46,7 @@ __all__ = [
     "Ball",
     "ConditionalEvidence",
     "Criterion",
+    "CriterionDefaults",
     "CriterionValue",
     "Evidence",
     "JaakkolaHaussler",

@@ -6,19 +6,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softmargin._linalg import Array
-from softmargin.criteria._protocol import Problem
-from softmargin.inference import Posterior, dual_problem
+from softmargin.criteria._protocol import CriterionDefaults, Problem
+from softmargin.inference import MAP, Posterior, dual_problem
 from softmargin.likelihoods import Hinge, Likelihood, SquaredHinge
 from softmargin.svm import ActiveSet, active_set
 
 
-@dataclass(frozen=True)
-class SVMCriterion:
+@dataclass(frozen=True, repr=False)
+class SVMCriterion(CriterionDefaults):
     """A criterion that is a function of the SVM's solution alone, and so of C K alone up to its scale."""
 
     greater_is_better: ClassVar[bool] = False
     smooth: ClassVar[bool] = False
-    inference: ClassVar[str | None] = "map"
+    inference: ClassVar[Any] = MAP
     losses: ClassVar[tuple[Any, ...]] = (Hinge, SquaredHinge)
     """The likelihoods it is defined for."""
 

@@ -14,7 +14,7 @@ from softmargin.inference import Posterior
 from softmargin.likelihoods import Hinge
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GACV(SVMCriterion):
     """Wahba's generalised approximate cross-validation of the hinge loss (Gold & Sollich 2003, eq. 13).
 
@@ -33,7 +33,7 @@ class GACV(SVMCriterion):
         return CriterionValue(float(shares(problem) @ (np.maximum(1 - margin, 0) + moved)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SupportVectorCount(SVMCriterion):
     """Training error plus the fraction of support vectors: leaving out any other row changes nothing."""
 
@@ -46,7 +46,7 @@ class SupportVectorCount(SVMCriterion):
         return CriterionValue(float(shares(problem) @ (wrong + (active.alpha > 0))))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JaakkolaHaussler(SVMCriterion):
     """The bound y (f - f without the row) <= alpha K_ii as an error: the fraction of rows with alpha K_ii >= y f."""
 

@@ -1,32 +1,28 @@
 """The evidence as a criterion: as the chosen inference estimates it, or with the normalised class probability."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from softmargin.criteria._protocol import CriterionValue, Problem
-from softmargin.inference import Posterior
+from softmargin.criteria._protocol import CriterionDefaults, CriterionValue, Problem
+from softmargin.inference import EP, Laplace, Posterior
 from softmargin.likelihoods import Likelihood
 
 
-@dataclass(frozen=True)
-class Evidence:
+@dataclass(frozen=True, repr=False)
+class Evidence(CriterionDefaults):
     """Log evidence in nats, as the posterior's inference estimates it (MAP, Laplace, EP, variational, sampling)."""
 
     name: ClassVar[str] = "evidence"
-    greater_is_better: ClassVar[bool] = True
-    smooth: ClassVar[bool] = True
-    inference: ClassVar[str | None] = None
-
-    def likelihood(self, likelihood: Likelihood) -> Likelihood:
-        """Return the model's own likelihood."""
-        return likelihood
+    uses_evidence: ClassVar[bool] = True
+    for_regression: ClassVar[bool] = True
+    through_inducing_points: ClassVar[bool] = True
 
     def __call__(self, posterior: Posterior, problem: Problem) -> CriterionValue:
         """Return the log evidence and its gradient."""
         return CriterionValue(posterior.log_evidence, posterior.d_gram, posterior.d_params)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LinkEvidence(Evidence):
     """EP evidence of the model whose likelihood is the hinge's *normalised* class probability.
 
@@ -35,16 +31,19 @@ class LinkEvidence(Evidence):
     """
 
     name: ClassVar[str] = "link_evidence"
-    inference: ClassVar[str | None] = "ep"
+    for_regression: ClassVar[bool] = False
+    inference: ClassVar[Any] = EP
 
     def likelihood(self, likelihood: Likelihood) -> Likelihood:
         """Return the normalised likelihood."""
         return likelihood.normalised()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LaplaceEvidence(Evidence):
     """Laplace's approximation to the evidence, whatever the model's inference (Gold & Sollich 2003, eqs. 15 and 17)."""
 
     name: ClassVar[str] = "laplace_evidence"
-    inference: ClassVar[str | None] = "laplace"
+    for_regression: ClassVar[bool] = False
+    through_inducing_points: ClassVar[bool] = False
+    inference: ClassVar[Any] = Laplace

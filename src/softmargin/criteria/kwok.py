@@ -80,7 +80,7 @@ def kwok_levels(posterior: Posterior, problem: Problem, eta: float = ETA) -> Kwo
     return _evaluate(solution(posterior, problem), problem, eta)[0]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Kwok(SVMCriterion):
     """Kwok's level 2: the evidence of C, and of the kernel's parameters along with it, in nats.
 

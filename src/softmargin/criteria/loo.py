@@ -14,23 +14,20 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from softmargin._linalg import Array, gmres, inverse_from_cholesky
-from softmargin.criteria._protocol import CriterionValue, Problem
-from softmargin.inference import Posterior
-from softmargin.likelihoods import Likelihood, TiltedMoments, TiltedSlopes
+from softmargin.criteria._protocol import CriterionDefaults, CriterionValue, Problem
+from softmargin.inference import EP, LatentPosterior, Posterior
+from softmargin.likelihoods import TiltedMoments, TiltedSlopes
 
 
-@dataclass(frozen=True)
-class LeaveOneOut:
+@dataclass(frozen=True, repr=False)
+class LeaveOneOut(CriterionDefaults):
     """EP leave-one-out log predictive density in nats, summed over the rows (a merged row counts w times)."""
 
     name: ClassVar[str] = "loo"
-    greater_is_better: ClassVar[bool] = True
-    smooth: ClassVar[bool] = True
-    inference: ClassVar[str | None] = "ep"
-
-    def likelihood(self, likelihood: Likelihood) -> Likelihood:
-        """Return the model's own likelihood."""
-        return likelihood
+    is_predictive: ClassVar[bool] = True
+    for_regression: ClassVar[bool] = True
+    through_inducing_points: ClassVar[bool] = True
+    inference: ClassVar[Any] = EP
 
     def __call__(self, posterior: Posterior, problem: Problem) -> CriterionValue:
         """Return the leave-one-out log density and its gradient."""
@@ -45,23 +42,21 @@ class LeaveOneOut:
         return CriterionValue(value, d_gram, d_params + left_out.d_params @ weight)
 
 
-def leave_one_out(posterior: Posterior, problem: Problem) -> TiltedMoments:
+def leave_one_out(posterior: LatentPosterior, problem: Problem) -> TiltedMoments:
     """Predict each row without it: log_z is ln P(y_i | the others), shape (n,)."""
     m, v = cavities(posterior)
     return problem.likelihood.normalised().tilted_moments(problem.y, m, v)
 
 
-def cavities(posterior: Posterior) -> tuple[Array, Array]:
-    """Leave-one-out mean and variance of f at the training rows, shape (n,) each.
-
-    A posterior without cavities (variational, Laplace) divides its own sites out, which is the same formula.
-    """
-    if posterior.cavity_mean is not None and posterior.cavity_variance is not None:
-        return posterior.cavity_mean, posterior.cavity_variance
-    if posterior.variance is None or posterior.site_precision is None:
-        raise ValueError("leave-one-out needs a posterior with variances; use inference='ep' or 'variational'")
-    v = posterior.variance / np.maximum(1 - posterior.site_precision * posterior.variance, 1e-12)
-    return posterior.mean - v * posterior.beta, v
+def cavities(posterior: LatentPosterior) -> tuple[Array, Array]:
+    """Leave-one-out mean and variance of f at the training rows, shape (n,) each."""
+    found = posterior.cavities()
+    if found is None:
+        raise ValueError(
+            f"leave-one-out needs a posterior with variances at the training rows, which inference "
+            f"{posterior.method!r} does not give; use inference='ep' or 'variational'"
+        )
+    return found
 
 
 class _SiteJacobian(NamedTuple):

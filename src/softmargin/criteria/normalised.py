@@ -6,16 +6,15 @@ hyperparameter, so that the criterion varies smoothly enough for a quasi-Newton 
 """
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from softmargin.criteria._protocol import CriterionValue, Problem
+from softmargin.criteria._protocol import CriterionDefaults, CriterionValue, Problem
 from softmargin.evidence import Schedule, normaliser
-from softmargin.inference import Posterior
-from softmargin.likelihoods import Likelihood
+from softmargin.inference import EP, Posterior
 
 
-@dataclass(frozen=True)
-class ConditionalEvidence:
+@dataclass(frozen=True, repr=False)
+class ConditionalEvidence(CriterionDefaults):
     """Log evidence of the labels given the inputs, ln Q(Y | X) - ln N(X), in nats.
 
     Parameters
@@ -30,16 +29,11 @@ class ConditionalEvidence:
     seed: int = 0
 
     name: ClassVar[str] = "conditional_evidence"
-    greater_is_better: ClassVar[bool] = True
-    smooth: ClassVar[bool] = True
-    inference: ClassVar[str | None] = "ep"
+    uses_evidence: ClassVar[bool] = True
+    inference: ClassVar[Any] = EP
     kind: ClassVar[str] = "conditional"
     resolution: ClassVar[float] = 0.1
     """Nats, about the normaliser's standard error: a search need not chase smaller gains."""
-
-    def likelihood(self, likelihood: Likelihood) -> Likelihood:
-        """Return the model's own likelihood."""
-        return likelihood
 
     def __call__(self, posterior: Posterior, problem: Problem) -> CriterionValue:
         """Return the normalised log evidence and its gradient."""
@@ -57,7 +51,7 @@ class ConditionalEvidence:
         return CriterionValue(value, posterior.d_gram - norm.d_gram, posterior.d_params - norm.d_params)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JointEvidence(ConditionalEvidence):
     """Log evidence of inputs and labels, ln Q(Y | X) - ln Nhat, with the empirical distribution of inputs."""
 

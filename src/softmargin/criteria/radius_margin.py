@@ -11,7 +11,7 @@ from softmargin.inference import Posterior
 from softmargin.svm import smallest_ball
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RadiusMargin(SVMCriterion):
     """R^2 sum(alpha) / n with R the radius of the smallest ball around the rows in feature space.
 

@@ -5,8 +5,8 @@ span: that of its feature vector from the linear space of the free support vecto
 squared hinge and 0 for the hinge.
 """
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import expit
@@ -36,7 +36,7 @@ def span_margins(posterior: Posterior, problem: Problem) -> Array:
     return margin - fall
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SharpSpan(SVMCriterion):
     """The span estimate of the leave-one-out error, a step function of the hyperparameters."""
 
@@ -47,7 +47,7 @@ class SharpSpan(SVMCriterion):
         return CriterionValue(float(shares(problem) @ (span_margins(posterior, problem) <= 0)))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Span(SVMCriterion):
     """The smoothed span estimate for the squared hinge: continuous where the support set changes.
 
@@ -72,6 +72,10 @@ class Span(SVMCriterion):
     name: ClassVar[str] = "span"
     smooth: ClassVar[bool] = True
     losses: ClassVar[tuple[Any, ...]] = (SquaredHinge,)
+
+    def without_gradients(self) -> Self:
+        """Return the same criterion without its gradient."""
+        return replace(self, gradients=False)
 
     def __call__(self, posterior: Posterior, problem: Problem) -> CriterionValue:
         """Return the smoothed error and its gradient."""

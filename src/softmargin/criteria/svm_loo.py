@@ -37,7 +37,7 @@ def leave_one_out_margins(posterior: Posterior, problem: Problem, *, tol: float 
     return margin
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SVMLeaveOneOut(SVMCriterion):
     """The leave-one-out error of the SVM, exactly.
 

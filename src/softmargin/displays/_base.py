@@ -6,10 +6,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from softmargin._linalg import Array
-from softmargin.tuning.model import LatentModel
+from softmargin.machines import ClassificationFit
+from softmargin.tuning import LatentModel
 
 BLUE, ORANGE, GREEN, GREY = "#2f7fc1", "#e0762f", "#2a9d6f", "#8a8f98"
-"""Told apart by colour-blind readers, on white and on dark paper."""
+"""Distinguishable for colour-blind readers, on white and on dark paper."""
 LONGEST = 28
 
 
@@ -40,10 +41,17 @@ def label(text: Any) -> str:
 def latent_model(estimator: Any, pair: int) -> LatentModel:
     """One latent function of a fitted estimator; classifiers with more than two classes have one for each pair."""
     check_is_fitted(estimator)
-    models: list[LatentModel] = getattr(estimator, "_models", None) or [estimator._model]
+    fitted = estimator._fit
+    models: list[LatentModel] = fitted.machine.models if isinstance(fitted, ClassificationFit) else [fitted.model]
     if not 0 <= pair < len(models):
         raise ValueError(f"pair={pair} must be between 0 and {len(models) - 1}: the estimator has {len(models)}")
     return models[pair]
+
+
+def latent_pair(estimator: Any, pair: int) -> tuple[int, int]:
+    """The classes of one binary problem of a fitted classifier."""
+    classes: tuple[int, int] = estimator._fit.machine.pairs[pair]
+    return classes
 
 
 def slice_through(X: Any, features: tuple[int, ...], resolution: int) -> tuple[list[Array], Array]:

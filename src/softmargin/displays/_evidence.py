@@ -8,10 +8,10 @@ import numpy as np
 
 from softmargin._linalg import Array
 from softmargin.criteria import Problem, get_criterion
-from softmargin.displays._base import BLUE, GREEN, GREY, ORANGE, Drawn, latent_model
-from softmargin.tuning.model import LatentModel
-from softmargin.inference import EP, get_inference
+from softmargin.displays._base import BLUE, GREEN, GREY, ORANGE, Drawn, latent_model, latent_pair
+from softmargin.inference import get_inference
 from softmargin.kernels import gram, roles
+from softmargin.tuning import LatentModel
 
 
 @dataclass
@@ -75,7 +75,7 @@ class EvidenceSurfaceDisplay(Drawn):
         C, amplitude = model.likelihood.C, float(np.exp(theta[index]))  # type: ignore[attr-defined]
         steps = np.geomspace(1 / factor, factor, resolution)
         chosen = get_criterion(criterion)()
-        inference = EP() if chosen.inference == "ep" else get_inference(chosen.inference or estimator.inference)()
+        inference = chosen.inference_for(get_inference(estimator.inference)())
         value = np.empty((resolution, resolution))
         for i, a in enumerate(amplitude * steps):
             moved = theta.copy()
@@ -133,7 +133,7 @@ class SearchPathDisplay(Drawn):
         latent_model(estimator, pair)
         path = estimator.search_path_
         if path and "pair" in path[0]:
-            path = [row for row in path if row["pair"] == estimator._pairs[pair]]
+            path = [row for row in path if row["pair"] == latent_pair(estimator, pair)]
         if not path:
             raise ValueError("the estimator made no search (search=None, or nothing was free)")
         values = np.array([row["objective"] for row in path], dtype=float)

@@ -240,7 +240,7 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
         for m in models:
             K = evaluate(m.kernel, m.rows.X).K
             # A score of the predictions is one of the posterior's own likelihood.
-            own: Likelihood | None = m.posterior_likelihood if criterion.uses_posterior_likelihood else None
+            own: Likelihood | None = m.posterior_likelihood if criterion.is_predictive else None
             likelihood = criterion.likelihood(own or m.likelihood)
             posterior = inference.infer(K, m.rows.y, likelihood, m.rows.weight)
             total += criterion(posterior, Problem(K, m.rows.y, likelihood, m.rows.weight)).value

@@ -20,7 +20,7 @@ from softmargin.estimators._base import (
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
 from softmargin.inference import INFERENCES, REPRODUCTIONS, Inference
 from softmargin.kernels import evaluate
-from softmargin.machines import RegressionFit, RegressionSettings, TargetUnits, fit_regression, update_regression
+from softmargin.machines import RegressionFit, RegressionSettings, fit_regression, update_regression
 from softmargin.rows import blockwise
 from softmargin.tuning import HyperPrior, part_of
 

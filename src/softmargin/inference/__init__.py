@@ -1,12 +1,13 @@
 """Inferences: Gram matrix, targets and likelihood in, posterior out. One file each."""
 
-from softmargin.inference._protocol import Inference, check_likelihood
+from softmargin.inference._inducing import inducing_points
+from softmargin.inference._protocol import Inference, InferenceDefaults, check_likelihood
 from softmargin.inference.ep import EP
 from softmargin.inference.hmc import HMC
 from softmargin.inference.laplace import Laplace
 from softmargin.inference.map import MAP, classify_support, dual_problem
 from softmargin.inference.mean_field import MeanField
-from softmargin.inference.posterior import Posterior
+from softmargin.inference.posterior import LatentPosterior, Posterior
 from softmargin.inference.sampled import SampledPosterior
 from softmargin.inference.sparse import Sparse, SparsePosterior
 from softmargin.inference.variational import Variational
@@ -32,7 +33,9 @@ __all__ = [
     "MAP",
     "REPRODUCTIONS",
     "Inference",
+    "InferenceDefaults",
     "Laplace",
+    "LatentPosterior",
     "MeanField",
     "Posterior",
     "SampledPosterior",
@@ -43,4 +46,5 @@ __all__ = [
     "classify_support",
     "dual_problem",
     "get_inference",
+    "inducing_points",
 ]

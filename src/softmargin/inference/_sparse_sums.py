@@ -104,7 +104,7 @@ class RowSums:
 
     value: float
     """sum E."""
-    pull: Array
+    force: Array
     """p = sum g f, shape (m,)."""
     precision: Array
     """A = sum w f f', shape (m, m)."""
@@ -160,7 +160,7 @@ class Gaussian:
     @classmethod
     def from_sums(cls, sums: RowSums) -> "Gaussian":
         """S^-1 = I + A, S^-1 mu = p: the posterior of Gaussian sites."""
-        return cls.from_natural(np.eye(len(sums.pull)) + sums.precision, sums.pull)
+        return cls.from_natural(np.eye(len(sums.force)) + sums.precision, sums.force)
 
     def divergence(self) -> float:
         """KL(q || N(0, I)) = (tr S + mu'mu - m - ln det S)/2."""
@@ -188,8 +188,8 @@ class StartStatistic:
         F = (self.prior.features(X) if features is None else features).F
         tau, nu = self.likelihood.initial_sites(np.asarray(y, dtype=np.float64), weight)
         G = np.sqrt(tau).astype(F.dtype)[:, None] * F
-        pull = np.asarray(nu.astype(F.dtype) @ F, dtype=np.float64)
-        return RowSums(0.0, pull, np.asarray(G.T @ G, dtype=np.float64), np.zeros(0))
+        force = np.asarray(nu.astype(F.dtype) @ F, dtype=np.float64)
+        return RowSums(0.0, force, np.asarray(G.T @ G, dtype=np.float64), np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,7 @@ class RowStatistic:
         G = np.multiply(np.sqrt(w).astype(dtype)[:, None], F, out=work)
         sums = RowSums(
             value=float(expected.value.sum()),
-            pull=np.asarray(expected.d_mean.astype(dtype) @ F, dtype=np.float64),
+            force=np.asarray(expected.d_mean.astype(dtype) @ F, dtype=np.float64),
             precision=np.matmul(G.T, G, out=memory.array("precision", (F.shape[1],) * 2, dtype)),
             d_params=expected.d_params.sum(axis=1),
         )
@@ -247,7 +247,7 @@ class RowStatistic:
         d_theta += contract_diag(self.prior.kernel, X, expected.d_var)
         d_Z = contract_inputs(self.prior.kernel, X, self.prior.Z, d_cross) if self.gradient_inputs else None
         precision = np.asarray((w.astype(dtype)[:, None] * F).T @ F, dtype=np.float64)
-        return RowSums(sums.value, sums.pull, precision, sums.d_params, d_theta, d_Z)
+        return RowSums(sums.value, sums.force, precision, sums.d_params, d_theta, d_Z)
 
     def _d_cross(self, F: Any, g: Array, w: Array) -> Array:
         """dF/dk(x_i, z_j) = g_i L^-T mu + w_i f_i'(I - S) L^-1, shape (rows, m)."""

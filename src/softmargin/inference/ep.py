@@ -10,13 +10,13 @@ import logging
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array, NotPositiveDefiniteError
-from softmargin.inference._protocol import check_likelihood
+from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference.posterior import Posterior
 from softmargin.inference.sites.anderson import Anderson
 from softmargin.inference.sites.gaussian import SiteGaussian, match_moments, site_gaussian, with_positive_diagonal
@@ -29,6 +29,8 @@ ACCELERATE_BELOW = 2e-2
 """Residual below which Anderson acceleration replaces damped steps."""
 ROUNDING, LARGEST_ROUNDING = 64 * float(np.finfo(float).eps), 1e-3
 """Relative error of 1 + v h, which a strong site makes small, in units of its inverse; and what is accepted at most."""
+SEARCH_TOL = 1e-4
+"""Tolerance that is enough for the evidence during a search."""
 PATIENCE = 15
 """Sweeps without a clear gain after which an attempt is given up: it cycles."""
 
@@ -62,8 +64,8 @@ class State(NamedTuple):
         return float(np.sum(self.tilted.log_z + site) - 0.5 * g.log_det + 0.5 * g.nu @ g.mean)
 
 
-@dataclass(frozen=True)
-class EP:
+@dataclass(frozen=True, repr=False)
+class EP(InferenceDefaults):
     """Expectation propagation.
 
     Parameters
@@ -83,7 +85,26 @@ class EP:
     gradients: bool = True
 
     name: ClassVar[str] = "ep"
+    gives_cavities: ClassVar[bool] = True
     requires: ClassVar[tuple[str, ...]] = ("tilted_moments",)
+
+    def without_gradients(self) -> Self:
+        """Return the same inference without `d_gram`."""
+        return replace(self, gradients=False)
+
+    def for_prediction(self) -> Self:
+        """Return the same inference without `d_gram`."""
+        return self.without_gradients()
+
+    def for_search(self, criterion: Any) -> Self:
+        """Return EP with as many digits as the criterion needs.
+
+        ln Z is stationary in the sites, so its error is the square of the tolerance. Leave-one-out is not and needs
+        more digits, but has its own gradient.
+        """
+        if criterion.uses_evidence:
+            return replace(self, tol=max(self.tol, SEARCH_TOL))
+        return self.without_gradients()
 
     def infer(
         self,
@@ -189,7 +210,7 @@ def gaussian_posterior(state: State, sweeps: int, *, gradients: bool = True) -> 
         site_precision=g.tau,
         site_shift=g.nu,
         factor=g.factor,
-        pull=None if g.factor is not None else g.pull(),
+        precision_gap=None if g.factor is not None else g.precision_gap(),
         cavity_mean=g.cavity_mean,
         cavity_variance=g.cavity_variance,
         d_gram=g.d_gram() if gradients else None,

@@ -1,12 +1,12 @@
 """Hybrid Monte Carlo as an inference (Gold & Sollich 2003, section 4.2; Sollich 2002, sections 5 and 6)."""
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
 from softmargin._linalg import Array
-from softmargin.inference._protocol import check_likelihood
+from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference.ep import EP
 from softmargin.inference.posterior import Posterior
 from softmargin.inference.sampled import SampledPosterior
@@ -30,8 +30,8 @@ from softmargin.sampling import (
 REFERENCES = ("ep", "prior")
 
 
-@dataclass(frozen=True)
-class HMC:
+@dataclass(frozen=True, repr=False)
+class HMC(InferenceDefaults):
     """Sample the posterior; evidence by annealing, its gradient by averages over the samples.
 
     Parameters
@@ -48,10 +48,10 @@ class HMC:
     schedule : Schedule
         How carefully to anneal.
     random_state : int or None
-    common : bool
+    reuse_random_numbers : bool
         Whether runs that go on from an earlier one use its random numbers again: then neighbouring hyperparameters
         are compared without most of the noise. If not, every run draws new ones: then the average over the steps of
-        a gradient ascent removes the noise, which common numbers leave the same at every step.
+        a gradient ascent removes the noise, which reused numbers leave the same at every step.
     check : bool
         Whether to compute the diagnostics (with arviz-stats installed) and warn when they fail.
 
@@ -75,11 +75,15 @@ class HMC:
     evidence: bool = True
     schedule: Schedule = field(default_factory=Schedule)
     random_state: int | None = 0
-    common: bool = True
+    reuse_random_numbers: bool = True
     check: bool = True
 
     name: ClassVar[str] = "hmc"
     requires: ClassVar[tuple[str, ...]] = ("log_prob", "derivatives", "d_log_prob_d_params")
+
+    def with_fresh_noise(self) -> Self:
+        """Return the sampler that draws new numbers in every run: averages over runs then remove the noise."""
+        return replace(self, reuse_random_numbers=False)
 
     def infer(
         self,
@@ -96,7 +100,7 @@ class HMC:
         check_likelihood(self, likelihood)
         if self.reference not in REFERENCES:
             raise ValueError(f"unknown reference {self.reference!r}; choose one of {REFERENCES}")
-        run = 0 if self.common or not isinstance(start, SampledPosterior) else start.run + 1
+        run = 0 if self.reuse_random_numbers or not isinstance(start, SampledPosterior) else start.run + 1
         seed = self.random_state if run == 0 or self.random_state is None else (self.random_state, run)
         rng = np.random.default_rng(seed)
         spectrum = Spectrum.of(K)

@@ -14,14 +14,14 @@ Gradients differentiate f* and tau implicitly through the active set: exact wher
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
 from scipy.special import expit
 
 from softmargin._linalg import Array, cholesky, inverse_from_cholesky, log_det_from_cholesky
-from softmargin.inference._protocol import check_likelihood
+from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference.map import MAP, dual_problem
 from softmargin.inference.posterior import Posterior
 from softmargin.likelihoods import EpsilonInsensitive, Hinge, Likelihood, Logistic, SquaredHinge
@@ -31,8 +31,8 @@ WEAKEST_SITE = 1e-14
 """Smallest tau_i K_ii kept: a weaker site is none."""
 
 
-@dataclass(frozen=True)
-class Laplace:
+@dataclass(frozen=True, repr=False)
+class Laplace(InferenceDefaults):
     """Laplace's approximation.
 
     Parameters
@@ -57,6 +57,10 @@ class Laplace:
 
     name: ClassVar[str] = "laplace"
     requires: ClassVar[tuple[str, ...]] = ("log_prob", "derivatives", "d_log_prob_d_params")
+
+    def without_gradients(self) -> Self:
+        """Return the same inference without `d_gram`."""
+        return replace(self, gradients=False)
 
     def infer(
         self,

@@ -7,7 +7,7 @@ in nats for all rows together: sum_i ln p(y_i | f_i) - beta'K beta / 2, normalis
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array
 from softmargin.inference._newton import newton_map
-from softmargin.inference._protocol import check_likelihood
+from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference.posterior import Posterior
 from softmargin.likelihoods import EpsilonInsensitive, Likelihood, Logistic
 from softmargin.svm import BoxProblem, DualSolution, solve_dual
@@ -54,8 +54,8 @@ def classify_support(beta: Array, upper: Array | float) -> Support:
     return Support(easy, ~easy & ~hard, hard)
 
 
-@dataclass(frozen=True)
-class MAP:
+@dataclass(frozen=True, repr=False)
+class MAP(InferenceDefaults):
     """The support vector machine: the posterior's mode, without a variance.
 
     Parameters
@@ -82,6 +82,10 @@ class MAP:
 
     name: ClassVar[str] = "map"
     requires: ClassVar[tuple[str, ...]] = ("log_prob", "derivatives", "d_log_prob_d_params")
+
+    def without_gradients(self) -> Self:
+        """Return the same inference without `d_gram`."""
+        return replace(self, gradients=False)
 
     def infer(
         self,

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array
-from softmargin.inference._protocol import check_likelihood
+from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference.ep import evaluate, gaussian_posterior
 from softmargin.inference.posterior import Posterior
 from softmargin.inference.variational import Variational
@@ -28,8 +28,8 @@ PATIENCE = 40
 """Outer steps without a clear gain after which the iteration is said to cycle."""
 
 
-@dataclass(frozen=True)
-class MeanField:
+@dataclass(frozen=True, repr=False)
+class MeanField(InferenceDefaults):
     """Mean-field iteration with a learning rate.
 
     Parameters

@@ -5,12 +5,71 @@ the code path below; the SVM itself (MAP) is the same with no variance (`site_pr
 """
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import solve_triangular
 
 from softmargin._linalg import Array
 from softmargin.likelihoods import Likelihood
+
+
+class LatentPosterior(Protocol):
+    """What predictions, samples and leave-one-out need of a posterior, whatever made it.
+
+    ``K_star = k(X_new, X)`` has shape (n_new, n), with X the training rows or the inducing points; ``k_diag`` is the
+    prior variance k(x, x) at the new rows, shape (n_new,), and ``K_new = k(X_new, X_new)``.
+    """
+
+    @property
+    def method(self) -> str:
+        """The inference that really produced it."""
+        ...
+
+    @property
+    def log_evidence(self) -> float:
+        """ln of the (approximate) evidence in nats, all rows together."""
+        ...
+
+    @property
+    def has_variance(self) -> bool:
+        """Whether predictions have a variance; MAP's do not."""
+        ...
+
+    def latent_mean(self, K_star: Array) -> Array:
+        """Mean of f at new rows, shape (n_new,)."""
+        ...
+
+    def latent_variance(self, K_star: Array, k_diag: Array) -> Array:
+        """Variance of f at new rows, shape (n_new,)."""
+        ...
+
+    def latent_covariance(self, K_star: Array, K_new: Array) -> Array:
+        """Joint covariance of f at new rows, shape (n_new, n_new)."""
+        ...
+
+    def log_odds(self, likelihood: Likelihood, K_star: Array, k_diag: Array) -> Array:
+        """ln P(+1 | x)/P(-1 | x) of a classifier at new rows, averaged over the posterior, shape (n_new,)."""
+        ...
+
+    def log_predictive(self, likelihood: Likelihood, y: Array, K_star: Array, k_diag: Array) -> Array:
+        """ln of the probability (density) of y at new rows, averaged over the posterior, shape (n_new,)."""
+        ...
+
+    def sample(self, K_star: Array, K_new: Array, n_samples: int, rng: np.random.RandomState) -> Array:
+        """Draw f at new rows jointly, shape (n_new, n_samples)."""
+        ...
+
+    def cavities(self) -> tuple[Array, Array] | None:
+        """Leave-one-out mean and variance of f at the training rows, shape (n,) each; None if it has none."""
+        ...
+
+
+def sample_gaussian(mean: Array, covariance: Array, n_samples: int, rng: np.random.RandomState) -> Array:
+    """Draw from N(mean, covariance), shape (n, n_samples); the covariance may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    return mean[:, None] + root @ rng.standard_normal((len(mean), n_samples))
 
 
 @dataclass(frozen=True)
@@ -37,7 +96,7 @@ class Posterior:
     """nu = precision times mean of the sites, shape (n,)."""
     factor: Array | None = field(default=None, repr=False)
     """L (lower Cholesky factor), shape (n, n), when every tau >= 0."""
-    pull: Array | None = field(default=None, repr=False)
+    precision_gap: Array | None = field(default=None, repr=False)
     """(K + T^-1)^-1, shape (n, n), kept instead of `factor` when some tau < 0."""
     cavity_mean: Array | None = None
     """Leave-one-out mean of f, shape (n,) (ep only)."""
@@ -63,8 +122,8 @@ class Posterior:
         """Variance of f at new rows; ``k_diag = k(x, x)`` has shape (n_new,). Zero for MAP, a point."""
         if self.site_precision is None:
             return np.zeros(len(K_star))
-        if self.pull is not None:
-            explained = np.einsum("ij,ij->i", K_star @ self.pull, K_star)
+        if self.precision_gap is not None:
+            explained = np.einsum("ij,ij->i", K_star @ self.precision_gap, K_star)
         else:
             explained = np.einsum("ij,ij->j", *2 * (self._whiten(K_star),))
         # Rounding must not turn a tiny variance negative; where the kernel is zero, f is 0 to ten digits.
@@ -74,10 +133,26 @@ class Posterior:
         """Joint covariance of f at new rows; ``K_new = k(X_new, X_new)``."""
         if self.site_precision is None:
             return np.zeros_like(K_new)
-        if self.pull is not None:
-            return K_new - K_star @ self.pull @ K_star.T
+        if self.precision_gap is not None:
+            return K_new - K_star @ self.precision_gap @ K_star.T
         V = self._whiten(K_star)
         return K_new - V.T @ V
+
+    def sample(self, K_star: Array, K_new: Array, n_samples: int, rng: np.random.RandomState) -> Array:
+        """Draw f at new rows jointly, shape (n_new, n_samples)."""
+        return sample_gaussian(self.latent_mean(K_star), self.latent_covariance(K_star, K_new), n_samples, rng)
+
+    def cavities(self) -> tuple[Array, Array] | None:
+        """Leave-one-out mean and variance of f at the training rows, shape (n,) each; None for MAP.
+
+        A posterior without EP's cavities (variational, Laplace) divides its own sites out, which is the same formula.
+        """
+        if self.cavity_mean is not None and self.cavity_variance is not None:
+            return self.cavity_mean, self.cavity_variance
+        if self.variance is None or self.site_precision is None:
+            return None
+        v = self.variance / np.maximum(1 - self.site_precision * self.variance, 1e-12)
+        return self.mean - v * self.beta, v
 
     def _whiten(self, K_star: Array) -> Array:
         """L^-1 T^1/2 K_star', shape (n, n_new)."""

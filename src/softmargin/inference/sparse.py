@@ -21,8 +21,9 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
 from softmargin.inference._inducing import inducing_points
-from softmargin.inference._protocol import check_likelihood
+from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference._sparse_sums import Gaussian, RowStatistic, RowSums, SparsePrior, StartStatistic, solve_rows
+from softmargin.inference.posterior import sample_gaussian
 from softmargin.kernels import contract, contract_inputs
 from softmargin.likelihoods import Likelihood
 from softmargin.rows import LocalRows, Summable
@@ -90,6 +91,14 @@ class SparsePosterior:
         spread = solve_rows(self.precision_factor, F)
         return K_new - F @ F.T + spread @ spread.T
 
+    def sample(self, K_star: Array, K_new: Array, n_samples: int, rng: np.random.RandomState) -> Array:
+        """Draw f at new rows jointly, shape (n_new, n_samples)."""
+        return sample_gaussian(self.latent_mean(K_star), self.latent_covariance(K_star, K_new), n_samples, rng)
+
+    def cavities(self) -> None:
+        """Return None: the rows are not kept, and none can be left out."""
+        return None
+
     def log_odds(self, likelihood: Likelihood, K_star: Array, k_diag: Array) -> Array:
         """ln P(+1 | x)/P(-1 | x) of a classifier at new rows, averaged over the posterior, shape (n_new,)."""
         mean, variance, link = self.latent_mean(K_star), self.latent_variance(K_star, k_diag), likelihood.normalised()
@@ -110,19 +119,19 @@ class _State(NamedTuple):
     def target(self) -> tuple[Array, Array]:
         """S^-1 = I + A and S^-1 mu = p + A mu: where the natural gradient points."""
         A = self.sums.precision
-        return np.eye(len(A)) + A, self.sums.pull + A @ self.q.mean
+        return np.eye(len(A)) + A, self.sums.force + A @ self.q.mean
 
     def gap(self) -> float:
         """How far the target is from q, as a second-order Kullback-Leibler divergence in nats."""
         M, mu = self.q.factor, self.q.mean
-        shift = blas.dtrsm(1.0, M, (self.sums.pull - mu)[:, None], lower=1)
+        shift = blas.dtrsm(1.0, M, (self.sums.force - mu)[:, None], lower=1)
         precision = self.target()[0] - M @ M.T
         scaled = solve_rows(M, solve_rows(M, precision).T.copy())
         return 0.5 * float(np.vdot(shift, shift)) + 0.25 * float(np.vdot(scaled, scaled))
 
 
-@dataclass(frozen=True)
-class Sparse:
+@dataclass(frozen=True, repr=False)
+class Sparse(InferenceDefaults):
     """Variational inference with inducing points.
 
     Parameters
@@ -162,6 +171,7 @@ class Sparse:
     random_state: Any = 0
 
     name: ClassVar[str] = "sparse"
+    needs_gram: ClassVar[bool] = False
     requires: ClassVar[tuple[str, ...]] = ("expected_log_prob",)
 
     def infer_inputs(
@@ -198,7 +208,7 @@ class Sparse:
         self, rows: Summable, likelihood: Likelihood, kernel: Kernel, Z: Array, start: SparsePosterior | None = None
     ) -> SparsePosterior:
         """Infer the posterior from rows anywhere; see `infer_inputs`."""
-        check_likelihood(self, likelihood)  # type: ignore[arg-type]
+        check_likelihood(self, likelihood)
         prior = SparsePrior.at(kernel, np.asarray(Z, dtype=np.float64), self.dtype)
         q = Gaussian.prior(len(Z))
         if start is None and hasattr(likelihood, "initial_sites"):
@@ -284,7 +294,7 @@ def _with_prior_part(prior: SparsePrior, q: Gaussian, sums: RowSums) -> tuple[Ar
     assert sums.d_theta is not None
     m = len(q.mean)
     inverse = solve_rows(q.factor, np.eye(m))
-    Q = np.outer(q.mean, sums.pull) + sums.precision - inverse @ (inverse.T @ sums.precision)
+    Q = np.outer(q.mean, sums.force) + sums.precision - inverse @ (inverse.T @ sums.precision)
     lower = np.tril(Q, -1)
     W = -0.5 * (lower + lower.T + np.diag(np.diag(Q)))
     W = blas.dtrsm(1.0, prior.L, W, lower=1, trans_a=1)

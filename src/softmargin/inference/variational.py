@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array, NotPositiveDefiniteError
-from softmargin.inference._protocol import check_likelihood
+from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference.posterior import Posterior
 from softmargin.inference.sites.anderson import Anderson
 from softmargin.inference.sites.gaussian import SiteGaussian, site_gaussian, with_positive_diagonal
@@ -46,8 +46,8 @@ class _State(NamedTuple):
         return self.bound >= other.bound - 1e-9 * size and self.residual() < 0.9 * other.residual() < 1e-2
 
 
-@dataclass(frozen=True)
-class Variational:
+@dataclass(frozen=True, repr=False)
+class Variational(InferenceDefaults):
     """Gaussian variational inference.
 
     Parameters
@@ -95,7 +95,7 @@ class Variational:
             site_precision=g.tau,
             site_shift=g.nu,
             factor=g.factor,
-            pull=None if g.factor is not None else g.pull(),
+            precision_gap=None if g.factor is not None else g.precision_gap(),
             d_gram=g.d_gram(),
             d_params=state.expected.d_params.sum(axis=1),
             converged=converged,

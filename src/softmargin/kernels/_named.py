@@ -20,6 +20,7 @@ from softmargin.policy import POLICY
 
 KERNEL_NAMES = ("rbf", "ou", "matern32", "matern52", "linear", "poly", "precomputed")
 
+
 class PrecomputedKernel(Kernel):
     """The kernel matrix is given: the inputs *are* k(rows, training rows), and nothing in it is learnt."""
 

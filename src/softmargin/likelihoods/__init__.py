@@ -1,5 +1,6 @@
 """Likelihoods p(y | f), one file each. Open one to read its formulas; see `_protocol.py` for the contract."""
 
+from softmargin.likelihoods._defaults import LikelihoodDefaults
 from softmargin.likelihoods._protocol import Derivatives, ExpectedLogProb, Likelihood, TiltedMoments, TiltedSlopes
 from softmargin.likelihoods.epsilon_insensitive import EpsilonInsensitive
 from softmargin.likelihoods.hinge import Hinge
@@ -28,6 +29,7 @@ __all__ = [
     "ExpectedLogProb",
     "Hinge",
     "Likelihood",
+    "LikelihoodDefaults",
     "Link",
     "Logistic",
     "NoiseMixture",

@@ -11,9 +11,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from softmargin.likelihoods._defaults import LikelihoodDefaults
 from softmargin.likelihoods._label_mass import log_mass, mass_slopes
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
 from softmargin.likelihoods.link import Link
+from softmargin.policy import POLICY, Range
 
 
 class TiltedLoss(NamedTuple):
@@ -34,12 +36,13 @@ class ExpectedLoss(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SlackLikelihood(ABC):
+class SlackLikelihood(LikelihoodDefaults, ABC):
     """Unnormalised likelihood of a soft-margin classifier; `C` weighs the loss."""
 
     C: float = 1.0
 
     param_names: ClassVar[tuple[str, ...]] = ("C",)
+    param_bounds: ClassVar[dict[str, Range]] = {"C": POLICY.likelihood.C}
     is_classifier: ClassVar[bool] = True
     power: ClassVar[int]
     """p of the loss max(1 - z, 0)^p / p."""

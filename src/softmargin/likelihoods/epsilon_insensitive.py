@@ -10,14 +10,16 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
 
+from softmargin.likelihoods._defaults import LikelihoodDefaults
 from softmargin.likelihoods._gauss import LOG_SQRT_HALF_PI, log_phi, rho
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
 from softmargin.likelihoods._tube_moments import tube_moments
+from softmargin.policy import POLICY, Range
 from softmargin.svm import BoxProblem
 
 
 @dataclass(frozen=True)
-class EpsilonInsensitive:
+class EpsilonInsensitive(LikelihoodDefaults):
     """Epsilon-insensitive likelihood.
 
     Parameters
@@ -40,6 +42,9 @@ class EpsilonInsensitive:
 
     name: ClassVar[str] = "epsilon_insensitive"
     param_names: ClassVar[tuple[str, ...]] = ("C", "epsilon")
+    param_bounds: ClassVar[dict[str, Range]] = {"C": POLICY.likelihood.C, "epsilon": POLICY.likelihood.epsilon}
+    param_units: ClassVar[dict[str, float]] = {"C": -1.0, "epsilon": 1.0}
+    """Power of the unit of y that each parameter has."""
     is_classifier: ClassVar[bool] = False
 
     @property
@@ -119,6 +124,10 @@ class EpsilonInsensitive:
         """Return the dual of support vector regression: beta in [-C w, C w] and an epsilon |beta| term."""
         C = self.C * (np.ones_like(y) if weight is None else weight)
         return BoxProblem(y, -C, C, np.zeros_like(y), float(self.epsilon))
+
+    def in_units(self, scale: float) -> "EpsilonInsensitive":
+        """The noise of `scale` times the target."""
+        return EpsilonInsensitive(self.C / scale, self.epsilon * scale)
 
     def normalised(self) -> Self:
         """Return itself: it integrates to one over y."""

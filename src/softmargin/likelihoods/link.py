@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import expit, log_expit
 
+from softmargin.likelihoods._defaults import LikelihoodDefaults
 from softmargin.likelihoods._expected_sigmoid import expected_log_sigmoid
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
 from softmargin.likelihoods._sigmoid_quadrature import (
@@ -17,10 +18,11 @@ from softmargin.likelihoods._sigmoid_quadrature import (
     SQUARED_LINK,
     sigmoid_moments,
 )
+from softmargin.policy import POLICY, Range
 
 
 @dataclass(frozen=True)
-class Link:
+class Link(LikelihoodDefaults):
     """Normalised hinge: ln-odds C (f + clip(f, -1, 1)).
 
     Parameters
@@ -39,6 +41,7 @@ class Link:
 
     name: ClassVar[str] = "link"
     param_names: ClassVar[tuple[str, ...]] = ("C",)
+    param_bounds: ClassVar[dict[str, Range]] = {"C": POLICY.likelihood.C}
     is_classifier: ClassVar[bool] = True
     _kind: ClassVar[int] = HINGE_LINK
 
@@ -46,6 +49,10 @@ class Link:
         """Return r(z) = l(-z) - l(z) and its first two derivatives; ln-odds are C r."""
         inside = np.abs(z) <= 1
         return z + np.clip(z, -1, 1), np.where(inside, 2.0, 1.0), np.zeros_like(z)
+
+    def log_odds(self, f: Array) -> Array:
+        """ln P(+1 | f)/P(-1 | f)."""
+        return self.C * self.odds(f)[0]
 
     def prob(self, y: Array | float, f: Array) -> Array:
         """P(y | f)."""

@@ -21,7 +21,7 @@ from softmargin.search import Evaluation
 from softmargin.tuning import LatentModel, LikelihoodCoordinates, Probability, Tuning, update
 
 Report = Callable[[Evaluation, "Callable[[], ClassificationFit] | None"], None]
-"""Called after every evaluation, for two classes with a function that makes the fit as if the search had ended there."""
+"""Called after every evaluation, for two classes with a function that makes the fit as if the search had ended."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,7 @@ class ClassificationSettings:
         kernel = make_kernel(self.kernel, n_features, None if self.precomputed else spread)
         starts = None if self.previous is None else [model.z for model in self.previous.machine.models]
         prior, inducing = self.default_prior, self.n_inducing
-        return PairwiseFit(
-            kernel, self.likelihood, spread, self.tuning, prior, self.multi_class, inducing, starts
-        )
+        return PairwiseFit(kernel, self.likelihood, spread, self.tuning, prior, self.multi_class, inducing, starts)
 
 
 @dataclass(frozen=True)

@@ -150,9 +150,7 @@ def _with_left_out(machine: PairwiseMachine, rows: TrainingRows, *, precomputed:
     return _combined(machine.combination, log_odds, rows.y.astype(int), rows.weight)
 
 
-def _with_some_left_out(
-    machine: PairwiseMachine, drawn: RawSample, classes: np.ndarray, seed: int
-) -> dict[str, Any]:
+def _with_some_left_out(machine: PairwiseMachine, drawn: RawSample, classes: np.ndarray, seed: int) -> dict[str, Any]:
     """The same through inducing points, for some rows of the sample."""
     some = np.sort(np.random.RandomState(seed).permutation(len(drawn.y))[: POLICY.size.left_out])
     X, y, weight = drawn.X[some], drawn.y[some], drawn.weight[some]

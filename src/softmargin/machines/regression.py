@@ -1,8 +1,8 @@
 """The fit of a regression: the target is scaled inside, gross errors are left out if the evidence says so.
 
 Targets far outside the bulk are either the tail of the function and its noise, or gross errors: rows of a second
-component of the noise, uniform over the range of y, that a small share `gross_rate` of the rows falls into. Both readings
-are fitted. With Z the evidence, y_g the candidates and r the range, the rows are gross errors if
+component of the noise, uniform over the range of y, that a small share `gross_rate` of the rows falls into. Both
+readings are fitted. With Z the evidence, y_g the candidates and r the range, the rows are gross errors if
 
     Z(all rows) < Z(rows without y_g) (gross_rate / r)^|y_g|.
 

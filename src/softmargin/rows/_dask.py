@@ -90,7 +90,7 @@ class DaskRows:
         return np.concatenate(X), np.concatenate(y), np.concatenate(weight)
 
     def check(self, *, numeric_target: bool) -> tuple[float, float]:
-        """Look at every block once; raise for the first that holds no finite numbers, return the range of the weights."""
+        """Look at every block once and raise for the first that is not valid; return the range of the weights."""
         import dask
 
         weights = self.weight or [None] * len(self.X)

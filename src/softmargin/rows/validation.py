@@ -87,7 +87,9 @@ def _check_dask(X: Any, y: Any, sample_weight: Any, *, numeric_target: bool) -> 
     names = np.asarray(X.columns, dtype=object) if hasattr(X, "columns") else None
     rows = DaskRows.of(X, y, sample_weight)
     if rows.n_rows == 0:
-        raise ValueError(f"Found array with 0 sample(s) (shape=(0, {rows.n_features})) while a minimum of 1 is required.")
+        raise ValueError(
+            f"Found array with 0 sample(s) (shape=(0, {rows.n_features})) while a minimum of 1 is required."
+        )
     smallest, largest = rows.check(numeric_target=numeric_target)
     check_weights(smallest, largest)
     return CheckedRows(rows, rows.n_features, names)

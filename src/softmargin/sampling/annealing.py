@@ -15,6 +15,7 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from softmargin._linalg import Array
+from softmargin._parts import Part
 from softmargin.sampling import rotation
 from softmargin.sampling import slice as elliptical
 from softmargin.sampling.reference import Reference
@@ -69,8 +70,8 @@ class _Slices:
 SAMPLERS: dict[str, Any] = {"rotation": _Rotations, "slice": _Slices}
 
 
-@dataclass(frozen=True)
-class Schedule:
+@dataclass(frozen=True, repr=False)
+class Schedule(Part):
     """How carefully to anneal.
 
     Parameters

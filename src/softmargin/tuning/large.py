@@ -119,7 +119,7 @@ def _learn(
         z, path = first.z, first.path
     if tuning.criterion is None:
         coordinates = coordinates.with_likelihood(coordinates.likelihood.normalised())
-    part = _some(sample, np.sort(order[:SIZE.refine_rows]))
+    part = _some(sample, np.sort(order[: SIZE.refine_rows]))
     log_prior = bind_prior(tuning.hyperprior, coordinates, spread, part.X)
     Z = inducing_points(part.X, coordinates.model(z).kernel, min(SIZE.refine_inducing, len(part.y)), tuning.seed)
     dtype = "float32" if len(part.y) > SIZE.refine_float32_above else "float64"

@@ -12,10 +12,11 @@ from softmargin._linalg import Array
 from softmargin.criteria import Criterion, Problem
 from softmargin.inference import Inference, Posterior
 from softmargin.kernels import evaluate
-from softmargin.tuning.coordinates import Coordinates
-from softmargin.tuning.hyperprior import LogDensity
 from softmargin.policy import POLICY
 from softmargin.search import Evaluation, notify
+from softmargin.tuning.coordinates import Coordinates
+from softmargin.tuning.hyperprior import LogDensity
+
 
 def path_row(evaluation: Evaluation, stage: str, coordinates: Coordinates) -> dict[str, Any]:
     """What the path tells of an evaluation."""

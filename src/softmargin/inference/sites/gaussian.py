@@ -55,7 +55,7 @@ class SiteGaussian:
         """W = (b b' - G)/2: the gradient of ln Z or of the variational bound with respect to K, shape (n, n)."""
         return _d_gram(self.core.lower(), self.root, self.beta)
 
-    def pull(self) -> Array:
+    def precision_gap(self) -> Array:
         """G = (K + T^-1)^-1, shape (n, n)."""
         return _d_gram(self.core.lower(), self.root, np.zeros_like(self.beta)) * -2
 
