@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from softmargin import BaggedSelection, BayesianSVC, BayesianSVR, compare_criteria, compare_models
 from softmargin.criteria import CRITERIA, Evidence, Problem
-from softmargin.distributed import DaskRows
+from softmargin.rows import DaskRows
 from softmargin.evidence import Chaining, Schedule, log_evidence, naive_evidence, normaliser
 from softmargin.inference import INFERENCES, REPRODUCTIONS, Sparse, get_inference
 from softmargin.kernels import KERNEL_NAMES
@@ -449,7 +449,7 @@ def criterion_gradient(name: str) -> Numbers:
     K, y = gram(14)
     criterion = CRITERIA[name]()
     likelihood = criterion.likelihood((SquaredHinge if name in ("span", "radius_margin") else Hinge)(1.5))
-    posterior = get_inference(criterion.inference or "ep")().infer(K, y, likelihood, None)
+    posterior = criterion.inference_for(get_inference("ep")()).infer(K, y, likelihood, None)
     return with_gradient(name, criterion(posterior, Problem(K, y, likelihood)))
 
 

@@ -134,6 +134,7 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
 
 def update_classification(fitted: ClassificationFit, source: Source) -> ClassificationFit:
     """Update a fit through inducing points by a batch of rows, at its hyperparameters."""
+    source = compact(source)
     unknown = np.setdiff1d(source.labels(), fitted.classes).tolist()
     if unknown:
         raise ValueError(f"classes {unknown} were not in the first batch; fit again with rows of every class")

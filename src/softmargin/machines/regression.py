@@ -99,6 +99,8 @@ class RegressionFit:
     """Those of the scaled target."""
     total: float
     """Weight of all rows."""
+    searched: float
+    """Weight of the rows that the search saw, before later batches."""
     gross_errors: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
     """Training rows that were left out."""
     loo_log_density: float | None = None
@@ -137,7 +139,7 @@ class RegressionFit:
     @property
     def path(self) -> list[dict[str, Any]]:
         """The search's path in the units of y."""
-        return path_in_units(self.model.path, self.coordinates.names, self.shift, self.total, self.units.scale)
+        return path_in_units(self.model.path, self.coordinates.names, self.shift, self.searched, self.units.scale)
 
 
 def fit_regression(source: Source, settings: RegressionSettings, report: Report | None = None) -> RegressionFit:
@@ -154,7 +156,7 @@ def fit_regression(source: Source, settings: RegressionSettings, report: Report 
 
 def update_regression(fitted: RegressionFit, source: Source) -> RegressionFit:
     """Update a fit through inducing points by a batch of rows, at its hyperparameters."""
-    units = fitted.units
+    source, units = compact(source), fitted.units
     model = update(fitted.model, source.encoded(ScaledEncoding(units.center, units.scale)))
     _, _, weight = source.take(np.arange(source.n_rows))
     return replace(fitted, model=model, total=fitted.total + float(weight.sum()))
@@ -188,9 +190,10 @@ def _fit_rows(original: TrainingRows, settings: RegressionSettings, report: Repo
     kernel = "precomputed" if settings.precomputed else settings.kernel
     given, scaled = target_kernels(kernel, spread, settings.nugget, units)
     coordinates = Coordinates(scaled, settings.likelihood(units), len(spread))
+    total = float(rows.weight.sum())
 
     def finish(model: LatentModel) -> RegressionFit:
-        return RegressionFit(model, units, given, spread, coordinates, float(rows.weight.sum()))
+        return RegressionFit(model, units, given, spread, coordinates, total, total)
 
     tuning = _reporting(settings.tuning, finish, report)
     return finish(fit_latent(rows, scaled, coordinates.likelihood, spread, tuning, settings.start))
@@ -255,7 +258,7 @@ class _Large:
         total = float(sample.weight.sum() / sample.share)
 
         def finish(model: LatentModel) -> RegressionFit:
-            return RegressionFit(model, units, given, spread, coordinates, total)
+            return RegressionFit(model, units, given, spread, coordinates, total, total)
 
         tuning, m = _reporting(settings.tuning, finish, self.report), n_inducing_for(rows.n_rows, settings.n_inducing)
         likelihood = coordinates.likelihood
