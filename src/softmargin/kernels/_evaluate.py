@@ -152,32 +152,34 @@ class KernelEvaluation:
     """A Gram matrix together with what the contraction at the same hyperparameters can reuse."""
 
     K: Array
-    """Gram matrix, shape (n, n)."""
+    """Kernel matrix, shape (n, n) or (n, m)."""
     node: Node = field(repr=False)
 
     def contract(self, W: Array) -> Array:
-        """sum_ij W_ij dK_ij/dtheta_a, shape (n_theta,), for W of shape (n, n)."""
+        """sum_ij W_ij dK_ij/dtheta_a, shape (n_theta,), for W of K's shape."""
         return _contract(self.node, W, self.K.shape)
 
 
-def evaluate(kernel: Kernel, X: Inputs) -> KernelEvaluation:
-    """Evaluate the Gram matrix and keep the leaves, for contractions at the same hyperparameters.
+def evaluate(kernel: Kernel, X: Inputs, Z: Inputs | None = None) -> KernelEvaluation:
+    """Evaluate a kernel matrix and keep the leaves, for contractions at the same hyperparameters.
 
     Parameters
     ----------
     kernel : Kernel
     X : array or CSR matrix of shape (n, d)
+    Z : array or CSR matrix of shape (m, d), optional
+        Evaluate k(X, Z) instead of the Gram matrix k(X, X).
 
     Returns
     -------
     KernelEvaluation
-        Holds n^2 doubles for K, and for each leaf of the tree that is not constant n^2 (RBF with a length
+        Holds n^2 (n m) doubles for K, and for each leaf of the tree that is not constant n^2 (RBF with a length
         scale per input, DotProduct) or 2 n^2 (other radial kernels).
     """
     X = as_inputs(X)
-    n = X.shape[0]
-    node = _tree(kernel, X, None, gradient=True)
-    return KernelEvaluation(_fill(node, (n, n)), node)
+    Z = None if Z is None else as_inputs(Z)
+    node = _tree(kernel, X, Z, gradient=True)
+    return KernelEvaluation(_fill(node, (X.shape[0], X.shape[0] if Z is None else Z.shape[0])), node)
 
 
 def gram(kernel: Kernel, X: Inputs, Y: Inputs | None = None) -> Array:

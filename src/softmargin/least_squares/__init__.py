@@ -1,0 +1,29 @@
+"""The least-squares machine: one Gaussian-process regression on one-hot targets for all classes.
+
+Its exact leave-one-out outputs are read by one softmax (Rasmussen & Williams 2006, section 5.4.2, has the leave-one-out
+of a regression; Rifkin, Yeo & Poggio 2003 regression on labels). Kernel, noise and softmax maximise the leave-one-out
+log-likelihood with exact gradients. Above some thousand rows the regression lives on inducing points.
+"""
+
+from softmargin.least_squares.dense import DenseRidge, DenseRows
+from softmargin.least_squares.fit import LabelledRows, fit_least_squares
+from softmargin.least_squares.machine import LeastSquaresMachine
+from softmargin.least_squares.policy import LeastSquaresPolicy
+from softmargin.least_squares.search import Evaluation, LooObjective
+from softmargin.least_squares.softmax import fit_softmax, link_value
+from softmargin.least_squares.space import SearchSpace, default_kernel
+
+__all__ = [
+    "DenseRidge",
+    "DenseRows",
+    "Evaluation",
+    "LabelledRows",
+    "LeastSquaresMachine",
+    "LeastSquaresPolicy",
+    "LooObjective",
+    "SearchSpace",
+    "default_kernel",
+    "fit_least_squares",
+    "fit_softmax",
+    "link_value",
+]

@@ -1,0 +1,174 @@
+"""From rows to a fitted least-squares machine (one path for every size)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.gaussian_process.kernels import Kernel
+from sklearn.utils import check_random_state
+
+from softmargin._linalg import Array, keep_freed_memory
+from softmargin.kernels import PrecomputedKernel, gram
+from softmargin.least_squares.dense import DenseRidge, DenseRows
+from softmargin.least_squares.machine import DenseReduction, LeastSquaresMachine, Reduction
+from softmargin.least_squares.policy import LeastSquaresPolicy
+from softmargin.least_squares.search import Evaluation, LooObjective, climb
+from softmargin.least_squares.softmax import Labels, fit_softmax
+from softmargin.least_squares.space import SearchSpace
+
+DEFAULT = LeastSquaresPolicy()
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Merged training rows: inputs (or a Gram matrix), labels 0..K-1 and copies."""
+
+    X: Any = field(repr=False)
+    labels: Labels = field(repr=False)
+    weight: Array = field(repr=False)
+    n_classes: int
+    precomputed: bool = False
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def Y(self) -> Array:
+        """One-hot targets less 1/K, shape (n, K)."""
+        Y = np.full((len(self.labels), self.n_classes), -1.0 / self.n_classes)
+        Y[np.arange(len(self.labels)), self.labels] += 1.0
+        return Y
+
+    def take(self, index: Any) -> "LabelledRows":
+        """Some of the rows (and the columns of a Gram matrix)."""
+        X = self.X[index][:, index] if self.precomputed else self.X[index]
+        return LabelledRows(X, self.labels[index], self.weight[index], self.n_classes, self.precomputed)
+
+    def sample(self, size: int, rng: np.random.RandomState) -> "LabelledRows":
+        """At most `size` rows: every class in proportion, but two rows of each before a third of any."""
+        if len(self) <= size:
+            return self
+        position = np.empty(len(self))
+        for k in range(self.n_classes):
+            members = rng.permutation(np.flatnonzero(self.labels == k))
+            # Two rows of every class come first; the others are spread evenly over [0, 1].
+            position[members] = (np.arange(len(members)) - 1) / max(len(members), 1)
+        return self.take(np.sort(np.argsort(position, kind="stable")[:size]))
+
+
+def fit_least_squares(
+    X: Any,
+    labels: Labels,
+    weight: Array,
+    n_classes: int,
+    kernel: Kernel | str | None = None,
+    *,
+    spread: Array,
+    policy: LeastSquaresPolicy = DEFAULT,
+    random_state: Any = None,
+    callback: Callable[[Evaluation], None] | None = None,
+) -> LeastSquaresMachine:
+    """Learn kernel, noise, slope and softmax by exact leave-one-out, and solve the regression on all rows.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        Merged rows: equal inputs with different labels are separate rows. The Gram matrix for a precomputed kernel.
+    labels : ndarray of int of shape (n,)
+        0 to n_classes - 1.
+    weight : ndarray of shape (n,)
+        Copies of each row, positive; need not be whole.
+    n_classes : int
+    kernel : Kernel, str or None
+        None: offset + Matern-5/2 with a length scale for each input; else learnt within its bounds. See `make_kernel`
+        for the names.
+    spread : ndarray of shape (d,)
+        Standard deviation of each input, 0 for a constant one; not used for a precomputed kernel.
+    policy : LeastSquaresPolicy
+    random_state : int, RandomState or None
+        Draws the rows of the search and the inducing points; with at most `policy.search_rows` rows nothing is drawn.
+    callback : callable, optional
+        Called with every `Evaluation`; may raise `softmargin.search.StopSearch`.
+
+    Returns
+    -------
+    LeastSquaresMachine
+
+    Examples
+    --------
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> machine = fit_least_squares(X, np.array([0, 0, 1, 1]), np.ones(4), 2, spread=X.std(axis=0))
+    >>> machine.log_proba(np.array([[0.5], [2.5]])).argmax(axis=1)
+    array([0, 1])
+    """
+    keep_freed_memory()
+    rows = _check(X, labels, weight, n_classes, kernel)
+    space = SearchSpace.build(kernel, rows.X, rows.weight, np.asarray(spread, dtype=np.float64), policy)
+    rng = check_random_state(random_state)
+    path: list[dict[str, Any]] = []
+    part = rows.sample(policy.search_rows, rng)
+    objective = LooObjective(DenseRows(part.X, part.Y, part.weight), part.labels, space, "dense", path, callback)
+    z = climb(objective, space.start, policy.search_iter)
+    return _dense_machine(rows, space, z, path)
+
+
+def _check(X: Any, labels: Labels, weight: Array, n_classes: int, kernel: Kernel | str | None) -> LabelledRows:
+    labels, weight = np.asarray(labels, dtype=np.intp), np.asarray(weight, dtype=np.float64)
+    if n_classes < 2:
+        raise ValueError(f"n_classes must be at least 2, got {n_classes}")
+    if not X.shape[0] == len(labels) == len(weight):
+        raise ValueError(f"X, labels and weight must have the same length: {X.shape[0]}, {len(labels)}, {len(weight)}")
+    if labels.min() < 0 or labels.max() >= n_classes:
+        raise ValueError(f"labels must lie in 0..{n_classes - 1}, got {labels.min()}..{labels.max()}")
+    if not np.all(weight > 0) or not np.all(np.isfinite(weight)):
+        raise ValueError("weights must be positive and finite; drop rows of weight zero")
+    precomputed = isinstance(kernel, PrecomputedKernel) or (isinstance(kernel, str) and kernel == "precomputed")
+    return LabelledRows(X, labels, weight, n_classes, precomputed)
+
+
+def _dense_machine(rows: LabelledRows, space: SearchSpace, z: Array, path: list[dict[str, Any]]) -> LeastSquaresMachine:
+    """One exact regression on all rows."""
+    kernel, noise_variance = space.kernel_at(z[:-2]), float(np.exp(z[-2]))
+    ridge = DenseRidge.solve(gram(kernel, rows.X), rows.Y, rows.weight, noise_variance)
+    reduction = DenseReduction(np.sqrt(rows.weight / noise_variance), ridge.factor)
+    basis = np.empty((0, len(rows))) if rows.precomputed else rows.X
+    return read_out(rows, space.policy, kernel, z, ridge.M, basis, ridge.A, reduction, path)
+
+
+def read_out(
+    rows: LabelledRows,
+    policy: LeastSquaresPolicy,
+    kernel: Kernel,
+    z: Array,
+    M: Array,
+    basis: Any,
+    coefficients: Array,
+    reduction: Reduction,
+    path: list[dict[str, Any]],
+) -> LeastSquaresMachine:
+    """Fit the softmax to the leave-one-out outputs M of all rows and fold it into the coefficients."""
+    noise_variance, slope = (float(v) for v in np.exp(z[-2:]))
+    logits = slope * M
+    some = slice(None) if len(rows) <= policy.softmax_rows else slice(None, None, -(-len(rows) // policy.softmax_rows))
+    B, c = fit_softmax(
+        logits[some],
+        rows.labels[some],
+        rows.weight[some],
+        matrix_penalty=policy.matrix_penalty,
+        offset_penalty=policy.offset_penalty,
+    )
+    return LeastSquaresMachine(
+        kernel=kernel,
+        noise_variance=noise_variance,
+        slope=slope,
+        softmax_matrix=B,
+        softmax_offset=c,
+        basis=basis,
+        coefficients=coefficients,
+        alpha=slope * coefficients @ B,
+        loo_log_proba=np.asarray(log_softmax(logits @ B + c, axis=1)),
+        reduction=reduction,
+        path=path,
+    )

@@ -1,0 +1,144 @@
+"""The fitted least-squares machine: a frozen record that predicts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import blas
+from scipy.special import log_softmax
+from sklearn.gaussian_process.kernels import Kernel
+
+from softmargin._linalg import Array, keep_freed_memory
+from softmargin.kernels import PrecomputedKernel, diag, gram, row_blocks
+
+BLOCK_BYTES = 2**21
+"""Kernel values of new rows are computed in blocks of this size."""
+
+
+class Reduction(Protocol):
+    """What the data take from the prior variance."""
+
+    def __call__(self, K: Array) -> Array:
+        """k(x, x) less the posterior variance, shape (n,), for K = k(new rows, basis) of shape (n, m)."""
+        ...
+
+
+@dataclass(frozen=True)
+class DenseReduction:
+    """k' (K + diag(s2/w))^-1 k = |L^-1 S k|^2 with L L' = I + S K S."""
+
+    root: Array = field(repr=False)
+    """S, shape (n,)."""
+    factor: Array = field(repr=False)
+    """L, shape (n, n)."""
+
+    def __call__(self, K: Array) -> Array:
+        V = blas.dtrsm(1.0, self.factor, (K * self.root).T, lower=1)
+        return np.asarray(np.einsum("ji,ji->i", V, V))
+
+
+@dataclass(frozen=True)
+class LowRankReduction:
+    """|L^-1 k|^2 - |(L C)^-1 k|^2 with L L' = Kzz and C C' = I + F diag(w/s2) F', F = L^-1 Kzx."""
+
+    prior: Array = field(repr=False)
+    """L, shape (m, m)."""
+    posterior: Array = field(repr=False)
+    """L C, shape (m, m)."""
+
+    def __call__(self, K: Array) -> Array:
+        before, after = (blas.dtrsm(1.0, factor, K.T, lower=1) for factor in (self.prior, self.posterior))
+        return np.asarray(np.einsum("ji,ji->i", before, before) - np.einsum("ji,ji->i", after, after))
+
+
+@dataclass(frozen=True)
+class LeastSquaresMachine:
+    """Gaussian-process regression on one-hot targets whose outputs are read by one softmax.
+
+    p(y | x) = softmax(k(x, basis) alpha + c), alpha = b A B: a plug-in estimate at the mean of the regression. The
+    softmax is fitted to leave-one-out outputs, so the spread of the regression is already in b and B; `latent` has the
+    variance itself.
+    """
+
+    kernel: Kernel
+    """The learnt kernel."""
+    noise_variance: float
+    """s2, of one copy of a row."""
+    slope: float
+    """b."""
+    softmax_matrix: Array = field(repr=False)
+    """B, shape (K, K)."""
+    softmax_offset: Array = field(repr=False)
+    """c, shape (K,)."""
+    basis: Any = field(repr=False)
+    """The training rows, or inducing points, that `coefficients` belong to; shape (m, d). Empty for a precomputed
+    kernel, whose new rows are kernel values with the m training rows."""
+    coefficients: Array = field(repr=False)
+    """A: the regression's mean is k(x, basis) A + 1/K; shape (m, K)."""
+    alpha: Array = field(repr=False)
+    """b A B, shape (m, K)."""
+    loo_log_proba: Array = field(repr=False)
+    """ln p of the training rows with one copy of the row left out, shape (n, K)."""
+    reduction: Reduction = field(repr=False)
+    """What the data take from the prior variance."""
+    path: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    """One dict for each evaluation of the search."""
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        return len(self.softmax_offset)
+
+    @property
+    def is_low_rank(self) -> bool:
+        """Whether the regression lives on inducing points."""
+        return isinstance(self.reduction, LowRankReduction)
+
+    def log_proba(self, X: Any) -> Array:
+        """ln p(y | x), shape (n, K), in blocks of rows.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d); for a precomputed kernel k(new rows, training rows)
+        """
+        return np.asarray(log_softmax(self._logits(X), axis=1))
+
+    def log_odds(self, X: Any) -> Array:
+        """ln p(1 | x) - ln p(0 | x) of two classes, shape (n,)."""
+        if self.n_classes != 2:
+            raise ValueError(f"log-odds are of two classes, but there are {self.n_classes}; use log_proba")
+        logits = self._logits(X)
+        return np.asarray(logits[:, 1] - logits[:, 0])
+
+    def latent(self, X: Any, diagonal: Array | None = None) -> tuple[Array, Array]:
+        """Mean (n, K) and variance (n,) of the regression on one-hot targets; all classes share the variance.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+        diagonal : ndarray of shape (n,), optional
+            k(x, x) of the new rows, which a precomputed kernel does not know.
+        """
+        if diagonal is None:
+            if isinstance(self.kernel, PrecomputedKernel):
+                raise ValueError("latent variances need k(x, x) of the new rows: give it as `diagonal`")
+            diagonal = diag(self.kernel, X)
+        mean, variance = np.empty((X.shape[0], self.n_classes)), np.array(diagonal, dtype=np.float64)
+        for s, K in self._blocks(X):
+            mean[s] = K @ self.coefficients + 1.0 / self.n_classes
+            variance[s] -= self.reduction(K)
+        return mean, np.maximum(variance, 0.0)
+
+    def _logits(self, X: Any) -> Array:
+        logits = np.empty((X.shape[0], self.n_classes))
+        for s, K in self._blocks(X):
+            logits[s] = K @ self.alpha
+        logits += self.softmax_offset
+        return logits
+
+    def _blocks(self, X: Any) -> Iterator[tuple[slice, Array]]:
+        """Slices of the new rows with their kernel values."""
+        keep_freed_memory()
+        for s in row_blocks(X.shape[0], len(self.coefficients), BLOCK_BYTES):
+            yield s, gram(self.kernel, X[s], self.basis)

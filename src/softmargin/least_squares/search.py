@@ -1,0 +1,90 @@
+"""The climb: leave-one-out log-likelihood plus log prior as a function of z = (kernel.theta, ln s2, ln b)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel
+
+from softmargin._linalg import Array, NotPositiveDefiniteError
+from softmargin.least_squares.softmax import Labels, link_value
+from softmargin.least_squares.space import SearchSpace
+from softmargin.search import LBFGS, notify
+
+
+class Outputs(Protocol):
+    """Leave-one-out outputs at one point."""
+
+    @property
+    def M(self) -> Array:
+        """Outputs, shape (n, n_classes)."""
+        ...
+
+    def pull(self, D: Array) -> tuple[Array, float]:
+        """dF/dtheta and dF/dln s2, for D = dF/dM."""
+        ...
+
+
+class Rows(Protocol):
+    """Training rows, dense or in low rank."""
+
+    @property
+    def weight(self) -> Array:
+        """Copies of each row, shape (n,)."""
+        ...
+
+    def outputs(self, kernel: Kernel, noise_variance: float) -> Outputs:
+        """Solve the regression at these hyperparameters."""
+        ...
+
+
+class Evaluation(NamedTuple):
+    """The objective at one point, to be maximised."""
+
+    z: Array
+    value: float
+    """Leave-one-out log-likelihood plus log prior."""
+    gradient: Array | None
+    """Shape (n_z,); None where the regression could not be solved."""
+    criterion: float
+    """Leave-one-out log-likelihood."""
+
+
+@dataclass
+class LooObjective:
+    """Leave-one-out log-likelihood of softmax(b M) plus log prior; every evaluation is recorded in `path`."""
+
+    rows: Rows = field(repr=False)
+    labels: Labels = field(repr=False)
+    space: SearchSpace
+    stage: str = "search"
+    path: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    callback: Callable[[Evaluation], None] | None = field(default=None, repr=False)
+
+    def __call__(self, z: Array) -> Evaluation:
+        """Evaluate at z, with the exact gradient."""
+        z = np.array(z, dtype=np.float64)
+        noise_variance, slope = np.exp(z[-2:])
+        try:
+            outputs = self.rows.outputs(self.space.kernel_at(z[:-2]), float(noise_variance))
+        except NotPositiveDefiniteError:
+            return Evaluation(z, -np.inf, None, -np.inf)
+        link = link_value(outputs.M, float(slope), self.labels, self.rows.weight)
+        d_theta, d_log_noise = outputs.pull(link.d_outputs)
+        prior, gradient = self.space.log_prior(z)
+        gradient = gradient + np.concatenate([d_theta, [d_log_noise, link.d_log_slope]])
+        evaluation = Evaluation(z, link.value + prior, gradient, link.value)
+        point = dict(zip(self.space.names, np.exp(z).tolist()))
+        self.path.append(
+            {"stage": self.stage, "objective": evaluation.value, "criterion": evaluation.criterion, **point}
+        )
+        notify(evaluation, self.callback)
+        return evaluation
+
+
+def climb(objective: LooObjective, start: Array, max_iter: int) -> Array:
+    """Return the best z found from `start` in at most `max_iter` iterations of L-BFGS-B."""
+    # The search's own Evaluation has a posterior, which it never looks at.
+    function: Callable[[Array], Any] = objective
+    return LBFGS(max_iter=max_iter, tol=1e-3).maximise(function, start, objective.space.bounds).point

@@ -1,0 +1,50 @@
+"""The softmax: derivatives by finite differences, and the optimum of its matrix."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import log_softmax
+
+from softmargin.least_squares import fit_softmax, link_value
+
+
+def problem(n=40, K=3, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, K)), rng.integers(K, size=n), rng.uniform(0.3, 2.0, size=n)
+
+
+def test_derivatives_equal_finite_differences():
+    M, labels, weight = problem()
+    link, h = link_value(M, 1.7, labels, weight), 1e-5
+    direction = np.random.default_rng(1).normal(size=M.shape)
+    up, down = (link_value(M + s * h * direction, 1.7, labels, weight).value for s in (1, -1))
+    assert np.vdot(link.d_outputs, direction) == pytest.approx((up - down) / (2 * h), rel=1e-8)
+    up, down = (link_value(M, 1.7 * np.exp(s * h), labels, weight).value for s in (1, -1))
+    assert link.d_log_slope == pytest.approx((up - down) / (2 * h), rel=1e-8)
+
+
+def penalised(logits, labels, weight, B, c):
+    log_p = log_softmax(logits @ B + c, axis=1)[np.arange(len(labels)), labels]
+    return weight @ log_p - 5.0 * np.sum((B - np.eye(len(c))) ** 2) - 0.5 * c @ c
+
+
+def test_matrix_is_the_optimum_of_the_concave_objective():
+    logits, labels, weight = problem()
+    B, c = fit_softmax(logits, labels, weight)
+    best, rng, h = penalised(logits, labels, weight, B, c), np.random.default_rng(2), 1e-4
+    for _ in range(20):
+        dB, dc = rng.normal(size=B.shape), rng.normal(size=c.shape)
+        up, down = (penalised(logits, labels, weight, B + s * h * dB, c + s * h * dc) for s in (1, -1))
+        # The slope of a concave function bounds what is still to gain.
+        assert abs(up - down) / (2 * h) < 1e-2
+        assert max(up, down) < best + 1e-6
+
+
+def test_matrix_knows_copies():
+    logits, labels, _ = problem()
+    weight = np.arange(40) % 3 + 1
+    B, c = fit_softmax(logits, labels, weight.astype(float))
+    index = np.repeat(np.arange(40), weight)
+    B2, c2 = fit_softmax(logits[index], labels[index], np.ones(len(index)))
+    assert_allclose(B, B2, atol=1e-6)
+    assert_allclose(c, c2, atol=1e-6)
