@@ -6,9 +6,11 @@ log-likelihood with exact gradients. Above some thousand rows the regression liv
 """
 
 from softmargin.least_squares.dense import DenseRidge, DenseRows
-from softmargin.least_squares.fit import LabelledRows, fit_least_squares
+from softmargin.least_squares.fit import fit_least_squares
+from softmargin.least_squares.low_rank import LowRankRidge, LowRankRows
 from softmargin.least_squares.machine import LeastSquaresMachine
 from softmargin.least_squares.policy import LeastSquaresPolicy
+from softmargin.least_squares.rows import LabelledRows
 from softmargin.least_squares.search import Evaluation, LooObjective
 from softmargin.least_squares.softmax import fit_softmax, link_value
 from softmargin.least_squares.space import SearchSpace, default_kernel
@@ -21,6 +23,8 @@ __all__ = [
     "LeastSquaresMachine",
     "LeastSquaresPolicy",
     "LooObjective",
+    "LowRankRidge",
+    "LowRankRows",
     "SearchSpace",
     "default_kernel",
     "fit_least_squares",

@@ -1,7 +1,6 @@
 """From rows to a fitted least-squares machine (one path for every size)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,50 +11,17 @@ from sklearn.utils import check_random_state
 from softmargin._linalg import Array, keep_freed_memory
 from softmargin.kernels import PrecomputedKernel, gram
 from softmargin.least_squares.dense import DenseRidge, DenseRows
+from softmargin.least_squares.inducing import ROWS_PER_CENTRE, centres, hard_points
+from softmargin.least_squares.low_rank import LowRankRows
 from softmargin.least_squares.machine import DenseReduction, LeastSquaresMachine, Reduction
 from softmargin.least_squares.policy import LeastSquaresPolicy
+from softmargin.least_squares.rows import LabelledRows
 from softmargin.least_squares.search import Evaluation, LooObjective, climb
 from softmargin.least_squares.softmax import Labels, fit_softmax
 from softmargin.least_squares.space import SearchSpace
+from softmargin.least_squares.sums import LowRankSums
 
 DEFAULT = LeastSquaresPolicy()
-
-
-@dataclass(frozen=True)
-class LabelledRows:
-    """Merged training rows: inputs (or a Gram matrix), labels 0..K-1 and copies."""
-
-    X: Any = field(repr=False)
-    labels: Labels = field(repr=False)
-    weight: Array = field(repr=False)
-    n_classes: int
-    precomputed: bool = False
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    @property
-    def Y(self) -> Array:
-        """One-hot targets less 1/K, shape (n, K)."""
-        Y = np.full((len(self.labels), self.n_classes), -1.0 / self.n_classes)
-        Y[np.arange(len(self.labels)), self.labels] += 1.0
-        return Y
-
-    def take(self, index: Any) -> "LabelledRows":
-        """Some of the rows (and the columns of a Gram matrix)."""
-        X = self.X[index][:, index] if self.precomputed else self.X[index]
-        return LabelledRows(X, self.labels[index], self.weight[index], self.n_classes, self.precomputed)
-
-    def sample(self, size: int, rng: np.random.RandomState) -> "LabelledRows":
-        """At most `size` rows: every class in proportion, but two rows of each before a third of any."""
-        if len(self) <= size:
-            return self
-        position = np.empty(len(self))
-        for k in range(self.n_classes):
-            members = rng.permutation(np.flatnonzero(self.labels == k))
-            # Two rows of every class come first; the others are spread evenly over [0, 1].
-            position[members] = (np.arange(len(members)) - 1) / max(len(members), 1)
-        return self.take(np.sort(np.argsort(position, kind="stable")[:size]))
 
 
 def fit_least_squares(
@@ -111,7 +77,11 @@ def fit_least_squares(
     part = rows.sample(policy.search_rows, rng)
     objective = LooObjective(DenseRows(part.X, part.Y, part.weight), part.labels, space, "dense", path, callback)
     z = climb(objective, space.start, policy.search_iter)
-    return _dense_machine(rows, space, z, path)
+    if part is not rows and not rows.precomputed:
+        z = _refine(rows, space, z, rng, path, callback)
+    if len(rows) <= policy.dense_rows or rows.precomputed:
+        return _dense_machine(rows, space, z, path)
+    return _low_rank_machine(rows, space, z, rng, path)
 
 
 def _check(X: Any, labels: Labels, weight: Array, n_classes: int, kernel: Kernel | str | None) -> LabelledRows:
@@ -126,6 +96,41 @@ def _check(X: Any, labels: Labels, weight: Array, n_classes: int, kernel: Kernel
         raise ValueError("weights must be positive and finite; drop rows of weight zero")
     precomputed = isinstance(kernel, PrecomputedKernel) or (isinstance(kernel, str) and kernel == "precomputed")
     return LabelledRows(X, labels, weight, n_classes, precomputed)
+
+
+def _refine(
+    rows: LabelledRows,
+    space: SearchSpace,
+    z: Array,
+    rng: np.random.RandomState,
+    path: list[dict[str, Any]],
+    callback: Callable[[Evaluation], None] | None,
+) -> Array:
+    """Go on climbing with more rows, in a prior of low rank."""
+    policy, part = space.policy, rows.sample(space.policy.refine_rows, rng)
+    Z = centres(part.X, space.kernel_at(z[:-2]), policy.refine_rank, rng)
+    seen = LowRankRows(part.X, Z, part.Y, part.weight, policy.jitter * space.unit)
+    return climb(LooObjective(seen, part.labels, space, "low_rank", path, callback), z, policy.refine_iter)
+
+
+def _low_rank_machine(
+    rows: LabelledRows, space: SearchSpace, z: Array, rng: np.random.RandomState, path: list[dict[str, Any]]
+) -> LeastSquaresMachine:
+    """Inducing points where a pilot of small rank is wrong, then one regression on all rows."""
+    policy, kernel, jitter = space.policy, space.kernel_at(z[:-2]), space.policy.jitter * space.unit
+    m = policy.rank(len(rows))
+    some = rows.sample(ROWS_PER_CENTRE * m, rng)
+    noise_variance, slope = (float(value) for value in np.exp(z[-2:]))
+    pilot = LowRankSums.collect(some, kernel, centres(some.X, kernel, policy.refine_rank, rng), jitter)
+    log_p = log_softmax(slope * pilot.outputs(some, noise_variance), axis=1)
+    miss = -np.expm1(log_p[np.arange(len(some)), some.labels])
+    Z = hard_points(some.X, miss, kernel, m, policy.hard_share, rng)
+    sums = LowRankSums.collect(rows, kernel, Z, jitter)
+    z = sums.retune(rows.sample(policy.retune_rows, rng), space, z)
+    noise_variance = float(np.exp(z[-2]))
+    coefficients, reduction = sums.solve(noise_variance)
+    M = sums.outputs(rows, noise_variance)
+    return read_out(rows, policy, kernel, z, M, Z, coefficients, reduction, path)
 
 
 def _dense_machine(rows: LabelledRows, space: SearchSpace, z: Array, path: list[dict[str, Any]]) -> LeastSquaresMachine:

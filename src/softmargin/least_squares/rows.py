@@ -1,0 +1,46 @@
+"""Merged training rows with class labels."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from softmargin._linalg import Array
+from softmargin.least_squares.softmax import Labels
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Merged training rows: inputs (or a Gram matrix), labels 0..K-1 and copies."""
+
+    X: Any = field(repr=False)
+    labels: Labels = field(repr=False)
+    weight: Array = field(repr=False)
+    n_classes: int
+    precomputed: bool = False
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    @property
+    def Y(self) -> Array:
+        """One-hot targets less 1/K, shape (n, K)."""
+        Y = np.full((len(self.labels), self.n_classes), -1.0 / self.n_classes)
+        Y[np.arange(len(self.labels)), self.labels] += 1.0
+        return Y
+
+    def take(self, index: Any) -> "LabelledRows":
+        """Some of the rows (and the columns of a Gram matrix)."""
+        X = self.X[index][:, index] if self.precomputed else self.X[index]
+        return LabelledRows(X, self.labels[index], self.weight[index], self.n_classes, self.precomputed)
+
+    def sample(self, size: int, rng: np.random.RandomState) -> "LabelledRows":
+        """At most `size` rows: every class in proportion, but two rows of each before a third of any."""
+        if len(self) <= size:
+            return self
+        position = np.empty(len(self))
+        for k in range(self.n_classes):
+            members = rng.permutation(np.flatnonzero(self.labels == k))
+            # Two rows of every class come first; the others are spread evenly over [0, 1].
+            position[members] = (np.arange(len(members)) - 1) / max(len(members), 1)
+        return self.take(np.sort(np.argsort(position, kind="stable")[:size]))
