@@ -7,6 +7,7 @@ log-likelihood with exact gradients. Above some thousand rows the regression liv
 
 from softmargin.least_squares.dense import DenseRidge, DenseRows
 from softmargin.least_squares.fit import fit_least_squares
+from softmargin.least_squares.inducing import centres, hard_points
 from softmargin.least_squares.low_rank import LowRankRidge, LowRankRows
 from softmargin.least_squares.machine import LeastSquaresMachine
 from softmargin.least_squares.policy import LeastSquaresPolicy
@@ -14,6 +15,7 @@ from softmargin.least_squares.rows import LabelledRows
 from softmargin.least_squares.search import Evaluation, LooObjective
 from softmargin.least_squares.softmax import fit_softmax, link_value
 from softmargin.least_squares.space import SearchSpace, default_kernel
+from softmargin.least_squares.sums import LowRankSums
 
 __all__ = [
     "DenseRidge",
@@ -25,9 +27,12 @@ __all__ = [
     "LooObjective",
     "LowRankRidge",
     "LowRankRows",
+    "LowRankSums",
     "SearchSpace",
+    "centres",
     "default_kernel",
     "fit_least_squares",
     "fit_softmax",
+    "hard_points",
     "link_value",
 ]
