@@ -152,6 +152,21 @@ class SizePolicy:
 
 
 @dataclass(frozen=True)
+class StackPolicy:
+    """The stack of machines that is the default."""
+
+    skew: float = 1.0
+    """A column whose standardised third moment is as large in size gets warped members [classification]."""
+    few_values: int = 10
+    """A column with no more distinct values is not warped."""
+    pseudo_count: float = 1.0
+    """Of each member in the weights: without it small samples choose one member by chance [classification]."""
+    max_steps: int = 400
+    tol: float = 1e-4
+    """Of the weights."""
+
+
+@dataclass(frozen=True)
 class Policy:
     """The defaults of both estimators."""
 
@@ -160,6 +175,7 @@ class Policy:
     search: SearchPolicy = SearchPolicy()
     target: TargetPolicy = TargetPolicy()
     size: SizePolicy = SizePolicy()
+    stack: StackPolicy = StackPolicy()
 
 
 POLICY = Policy()

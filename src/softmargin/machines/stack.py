@@ -1,0 +1,120 @@
+"""A stack of machines: class probabilities mixed by Bayesian stacking on leave-one-out (Yao et al. 2018).
+
+The weights maximise sum_i ln sum_k w_k p_ik + c sum_k ln w_k, with p_ik the leave-one-out probability that machine k
+gives to the true class of row i, and c pseudo-counts for each machine, which keep small samples near equal weights.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import logsumexp
+
+from softmargin._linalg import Array
+from softmargin.machines.warp import Warp
+from softmargin.policy import POLICY
+
+
+class ClassMachine(Protocol):
+    """A fitted function from rows to class probabilities."""
+
+    def log_proba(self, X: Any) -> Array:
+        """ln of the class probabilities, shape (n, n_classes)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Member:
+    """One machine of a stack.
+
+    Parameters
+    ----------
+    name : str
+        "hinge" or "least_squares", and "warped" where the inputs are.
+    machine : ClassMachine
+    warp : Warp or None
+        What happens to the inputs first.
+    """
+
+    name: str
+    machine: Any
+    warp: Warp | None = None
+
+    def log_proba(self, X: Any) -> Array:
+        """ln of the class probabilities, shape (n, n_classes)."""
+        log_p: Array = self.machine.log_proba(X if self.warp is None else self.warp(X))
+        return log_p
+
+    def __repr__(self) -> str:
+        return f"Member({self.name!r})"
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Machines and their weights."""
+
+    members: list[Member]
+    weights: Array
+    left_out: Array | None = field(default=None, repr=False)
+    """ln of the mixture's leave-one-out class probabilities, shape (n, n_classes)."""
+
+    @classmethod
+    def of(cls, members: list[Member], left_out: list[Array | None], truth: np.ndarray, weight: Array) -> "Stack":
+        """Learn the weights from leave-one-out class probabilities (ln, shape (n, n_classes)); equal where one lacks.
+
+        Parameters
+        ----------
+        members : list of Member
+        left_out : list of ndarray of shape (n, n_classes) or None
+        truth : ndarray of shape (n,)
+            The class of every row.
+        weight : ndarray of shape (n,)
+        """
+        known = [table for table in left_out if table is not None]
+        if len(known) < len(members):
+            return cls(members, np.full(len(members), 1 / len(members)))
+        of_truth = np.stack([table[np.arange(len(truth)), truth] for table in known], axis=1)
+        weights = stacking_weights(of_truth, weight)
+        return cls(members, weights, mix(np.stack(known), weights))
+
+    def log_proba(self, X: Any) -> Array:
+        """ln of the mixture's class probabilities, shape (n, n_classes)."""
+        if len(self.members) == 1:
+            return self.members[0].log_proba(X)
+        return mix(np.stack([member.log_proba(X) for member in self.members]), self.weights)
+
+
+def mix(log_p: Array, weights: Array) -> Array:
+    """ln sum_k w_k p_k for log_p of shape (n_members, n, n_classes)."""
+    with np.errstate(divide="ignore"):
+        mixed: Array = logsumexp(log_p + np.log(weights)[:, None, None], axis=0)
+    return mixed
+
+
+def stacking_weights(log_p: Array, weight: Array) -> Array:
+    """Maximise the weighted log score of the mixture plus pseudo-counts, by expectation maximisation.
+
+    Parameters
+    ----------
+    log_p : ndarray of shape (n, n_members)
+        Leave-one-out log-probability (density) of the truth.
+    weight : ndarray of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n_members,), positive, sums to 1
+
+    Examples
+    --------
+    >>> stacking_weights(np.log([[0.9, 0.5], [0.8, 0.5], [0.7, 0.5]]), np.ones(3)).round(2)
+    array([0.65, 0.35])
+    """
+    p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
+    w = np.full(p.shape[1], 1 / p.shape[1])
+    for _ in range(POLICY.stack.max_steps):
+        old = w
+        w = w * (weight @ (p / (p @ w)[:, None])) + POLICY.stack.pseudo_count
+        w /= w.sum()
+        if np.abs(w - old).max() < POLICY.stack.tol:
+            break
+    return w
