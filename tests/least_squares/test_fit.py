@@ -167,6 +167,22 @@ def test_sample_keeps_every_class():
     assert counts.sum() == 100 and counts[2] == 2 and 8 <= counts[1] <= 13
 
 
+def test_cross_fitted_probabilities_flatter_less():
+    X, labels = blobs(60, n_classes=6, seed=2)
+    machine = fit(X, labels)
+    own, crossed = (
+        p[np.arange(60), labels].mean() for p in (machine.loo_log_proba, machine.cross_log_proba(labels, np.ones(60)))
+    )
+    assert crossed < own - 0.01
+
+
+def test_refinement_and_rank_grow_without_a_jump():
+    policy = LeastSquaresPolicy()
+    assert [policy.refinements(n) for n in (500, 501, 750, 1000, 10**6)] == [0, 1, 6, 12, 12]
+    ranks = [policy.rank(n) for n in (2000, 20_000, 10**9)]
+    assert ranks == [1024, 1446, 2048]
+
+
 def test_callback_can_stop_the_search():
     def stop(evaluation):
         raise StopSearch

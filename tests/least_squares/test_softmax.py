@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import log_softmax
 
-from softmargin.least_squares import fit_softmax, link_value
+from softmargin.least_squares import SoftmaxFit, link_value
 
 
 def problem(n=40, K=3, seed=0):
@@ -30,7 +30,7 @@ def penalised(logits, labels, weight, B, c):
 
 def test_matrix_is_the_optimum_of_the_concave_objective():
     logits, labels, weight = problem()
-    B, c = fit_softmax(logits, labels, weight)
+    B, c = SoftmaxFit().fit(logits, labels, weight)
     best, rng, h = penalised(logits, labels, weight, B, c), np.random.default_rng(2), 1e-4
     for _ in range(20):
         dB, dc = rng.normal(size=B.shape), rng.normal(size=c.shape)
@@ -43,8 +43,37 @@ def test_matrix_is_the_optimum_of_the_concave_objective():
 def test_matrix_knows_copies():
     logits, labels, _ = problem()
     weight = np.arange(40) % 3 + 1
-    B, c = fit_softmax(logits, labels, weight.astype(float))
+    B, c = SoftmaxFit().fit(logits, labels, weight.astype(float))
     index = np.repeat(np.arange(40), weight)
-    B2, c2 = fit_softmax(logits[index], labels[index], np.ones(len(index)))
+    B2, c2 = SoftmaxFit().fit(logits[index], labels[index], np.ones(len(index)))
     assert_allclose(B, B2, atol=1e-6)
     assert_allclose(c, c2, atol=1e-6)
+
+
+def test_penalty_grows_with_the_classes():
+    logits, labels, weight = problem(K=20)
+    strong, weak = (
+        SoftmaxFit().fit(logits, labels, weight),
+        SoftmaxFit(penalty_per_class=0.0).fit(logits, labels, weight),
+    )
+    same = SoftmaxFit(matrix_penalty=30.0).fit(logits, labels, weight)
+    assert np.abs(strong[0] - np.eye(20)).sum() < np.abs(weak[0] - np.eye(20)).sum()
+    assert_allclose(strong[0], same[0])
+
+
+def test_cross_fit_never_sees_the_rows_it_predicts():
+    logits, labels, weight = problem()
+    log_p = SoftmaxFit().cross_fit(logits, labels, weight)
+    out = np.arange(40) % 5 == 2
+    B, c = SoftmaxFit().fit(logits[~out], labels[~out], weight[~out])
+    assert_allclose(log_p[out], log_softmax(logits[out] @ B + c, axis=1))
+    changed = np.where(out, (labels + 1) % 3, labels)
+    assert_allclose(SoftmaxFit().cross_fit(logits, changed, weight)[out], log_p[out])
+
+
+def test_many_rows_are_thinned():
+    logits, labels, weight = problem(60)
+    B, c = SoftmaxFit(max_rows=30).fit(logits, labels, weight)
+    expected = SoftmaxFit().fit(logits[::2], labels[::2], weight[::2])
+    assert_allclose(B, expected[0])
+    assert_allclose(c, expected[1])

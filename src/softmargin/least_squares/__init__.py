@@ -13,7 +13,7 @@ from softmargin.least_squares.machine import LeastSquaresMachine
 from softmargin.least_squares.policy import LeastSquaresPolicy
 from softmargin.least_squares.rows import LabelledRows
 from softmargin.least_squares.search import Evaluation, LooObjective
-from softmargin.least_squares.softmax import fit_softmax, link_value
+from softmargin.least_squares.softmax import SoftmaxFit, link_value
 from softmargin.least_squares.space import SearchSpace, default_kernel
 from softmargin.least_squares.sums import LowRankSums
 
@@ -29,10 +29,10 @@ __all__ = [
     "LowRankRows",
     "LowRankSums",
     "SearchSpace",
+    "SoftmaxFit",
     "centres",
     "default_kernel",
     "fit_least_squares",
-    "fit_softmax",
     "hard_points",
     "link_value",
 ]

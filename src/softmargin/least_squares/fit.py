@@ -17,7 +17,7 @@ from softmargin.least_squares.machine import DenseReduction, LeastSquaresMachine
 from softmargin.least_squares.policy import LeastSquaresPolicy
 from softmargin.least_squares.rows import LabelledRows
 from softmargin.least_squares.search import Evaluation, LooObjective, climb
-from softmargin.least_squares.softmax import Labels, fit_softmax
+from softmargin.least_squares.softmax import Labels
 from softmargin.least_squares.space import SearchSpace
 from softmargin.least_squares.sums import LowRankSums
 
@@ -77,7 +77,7 @@ def fit_least_squares(
     part = rows.sample(policy.search_rows, rng)
     objective = LooObjective(DenseRows(part.X, part.Y, part.weight), part.labels, space, "dense", path, callback)
     z = climb(objective, space.start, policy.search_iter)
-    if part is not rows and not rows.precomputed:
+    if policy.refinements(len(rows)) and not rows.precomputed:
         z = _refine(rows, space, z, rng, path, callback)
     if len(rows) <= policy.dense_rows or rows.precomputed:
         return _dense_machine(rows, space, z, path)
@@ -110,7 +110,7 @@ def _refine(
     policy, part = space.policy, rows.sample(space.policy.refine_rows, rng)
     Z = centres(part.X, space.kernel_at(z[:-2]), policy.refine_rank, rng)
     seen = LowRankRows(part.X, Z, part.Y, part.weight, policy.jitter * space.unit)
-    return climb(LooObjective(seen, part.labels, space, "low_rank", path, callback), z, policy.refine_iter)
+    return climb(LooObjective(seen, part.labels, space, "low_rank", path, callback), z, policy.refinements(len(rows)))
 
 
 def _low_rank_machine(
@@ -155,15 +155,7 @@ def read_out(
 ) -> LeastSquaresMachine:
     """Fit the softmax to the leave-one-out outputs M of all rows and fold it into the coefficients."""
     noise_variance, slope = (float(v) for v in np.exp(z[-2:]))
-    logits = slope * M
-    some = slice(None) if len(rows) <= policy.softmax_rows else slice(None, None, -(-len(rows) // policy.softmax_rows))
-    B, c = fit_softmax(
-        logits[some],
-        rows.labels[some],
-        rows.weight[some],
-        matrix_penalty=policy.matrix_penalty,
-        offset_penalty=policy.offset_penalty,
-    )
+    B, c = policy.softmax.fit(slope * M, rows.labels, rows.weight)
     return LeastSquaresMachine(
         kernel=kernel,
         noise_variance=noise_variance,
@@ -173,7 +165,7 @@ def read_out(
         basis=basis,
         coefficients=coefficients,
         alpha=slope * coefficients @ B,
-        loo_log_proba=np.asarray(log_softmax(logits @ B + c, axis=1)),
+        loo_outputs=M,
         reduction=reduction,
         path=path,
     )

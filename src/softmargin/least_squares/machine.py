@@ -11,6 +11,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array, keep_freed_memory
 from softmargin.kernels import PrecomputedKernel, diag, gram, row_blocks
+from softmargin.least_squares.softmax import Labels, SoftmaxFit
 
 BLOCK_BYTES = 2**21
 """Kernel values of new rows are computed in blocks of this size."""
@@ -78,8 +79,8 @@ class LeastSquaresMachine:
     """A: the regression's mean is k(x, basis) A + 1/K; shape (m, K)."""
     alpha: Array = field(repr=False)
     """b A B, shape (m, K)."""
-    loo_log_proba: Array = field(repr=False)
-    """ln p of the training rows with one copy of the row left out, shape (n, K)."""
+    loo_outputs: Array = field(repr=False)
+    """M: outputs at the training rows, less 1/K, with one copy of the row left out; shape (n, K)."""
     reduction: Reduction = field(repr=False)
     """What the data take from the prior variance."""
     path: list[dict[str, Any]] = field(default_factory=list, repr=False)
@@ -89,6 +90,29 @@ class LeastSquaresMachine:
     def n_classes(self) -> int:
         """K."""
         return len(self.softmax_offset)
+
+    @property
+    def loo_log_proba(self) -> Array:
+        """ln p of the training rows with one copy of the row left out of the regression, shape (n, K).
+
+        The softmax has seen all rows: to weigh this machine against others, take `cross_log_proba`.
+        """
+        return np.asarray(
+            log_softmax(self.slope * self.loo_outputs @ self.softmax_matrix + self.softmax_offset, axis=1)
+        )
+
+    def cross_log_proba(self, labels: Labels, weight: Array, softmax: SoftmaxFit | None = None) -> Array:
+        """The same with a softmax that is learnt without the row, in five folds; shape (n, K).
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n,)
+        weight : ndarray of shape (n,)
+        softmax : SoftmaxFit, optional
+            As in the policy of the fit.
+        """
+        start = self.softmax_matrix, self.softmax_offset
+        return (softmax or SoftmaxFit()).cross_fit(self.slope * self.loo_outputs, labels, weight, start)
 
     @property
     def is_low_rank(self) -> bool:

@@ -1,8 +1,10 @@
 """The constants of the least-squares machine in one record."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+
+from softmargin.least_squares.softmax import SoftmaxFit
 
 MeanAndSd = tuple[float, float]
 
@@ -22,14 +24,13 @@ class LeastSquaresPolicy:
         Multivariate t on the deviations of the length scales' logarithms from that mean.
     length_start : float
         Where ln(l_a / spread_a) - ln(d)/2 starts.
-    matrix_penalty, offset_penalty : float
-        The softmax matrix I + Delta and offset c pay matrix_penalty |Delta|^2 / 2 + offset_penalty |c|^2 / 2.
-    softmax_rows : int
-        Most rows that the softmax matrix is learnt from.
+    softmax : SoftmaxFit
+        How the softmax matrix and offset are learnt.
     search_rows, search_iter : int
         The kernel is learnt from at most so many rows, in at most so many iterations.
     refine_rows, refine_rank, refine_iter : int
-        With more rows it is refined on at most `refine_rows` of them in a prior of this rank.
+        With more rows it is refined on at most `refine_rows` of them in a prior of this rank; all iterations are made
+        from twice `search_rows` on.
     dense_rows : int
         Up to so many rows the final regression is exact; above, it has rank `rank(n)`.
     base_rank, rank_growth, max_rank : int, float, int
@@ -50,21 +51,23 @@ class LeastSquaresPolicy:
     length_scale: MeanAndSd = (0.5, 1.0)
     shrinkage: tuple[float, float] = (0.3, 4.0)
     length_start: float = 0.3
-    matrix_penalty: float = 10.0
-    offset_penalty: float = 1.0
-    softmax_rows: int = 20_000
+    softmax: SoftmaxFit = field(default_factory=SoftmaxFit)
     search_rows: int = 500
     search_iter: int = 30
     refine_rows: int = 4000
     refine_rank: int = 256
     refine_iter: int = 12
-    dense_rows: int = 1500
-    base_rank: int = 768
-    rank_growth: float = 0.125
+    dense_rows: int = 2000
+    base_rank: int = 1024
+    rank_growth: float = 0.15
     max_rank: int = 2048
     retune_rows: int = 4000
     hard_share: float = 0.75
     jitter: float = 1e-6
+
+    def refinements(self, n: int) -> int:
+        """Iterations of the refinement for n rows: none up to `search_rows`, then more and more."""
+        return int(np.clip(np.ceil(self.refine_iter * (n / self.search_rows - 1.0)), 0, self.refine_iter))
 
     def rank(self, n: int) -> int:
         """Number of inducing points for n rows.

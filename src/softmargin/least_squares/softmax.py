@@ -5,6 +5,7 @@ While the kernel is learnt, B = I and c = 0. Then B = I + Delta and c maximise t
     sum_i w_i ln softmax(b M B + c)_{i, y_i} - lambda |Delta|^2 / 2 - lambda_c |c|^2 / 2.
 """
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -50,36 +51,70 @@ def _residual(log_p: Array, labels: Labels, weight: Array) -> Array:
     return residual * weight[:, None]
 
 
-def fit_softmax(
-    logits: Array, labels: Labels, weight: Array, *, matrix_penalty: float = 10.0, offset_penalty: float = 1.0
-) -> tuple[Array, Array]:
-    """Learn the softmax matrix B and the offset c.
+@dataclass(frozen=True)
+class SoftmaxFit:
+    """How the softmax matrix and offset are learnt.
 
     Parameters
     ----------
-    logits : ndarray of shape (n, K)
-        b M.
-    labels : ndarray of shape (n,)
-    weight : ndarray of shape (n,)
-    matrix_penalty, offset_penalty : float
-
-    Returns
-    -------
-    B : ndarray of shape (K, K)
-    c : ndarray of shape (K,)
+    matrix_penalty, penalty_per_class : float
+        lambda = max(matrix_penalty, penalty_per_class K): with K inputs to every logit, the prior standard deviation of
+        a logit then does not grow with K.
+    offset_penalty : float
+        lambda_c.
+    max_rows : int
+        Learn from at most so many rows, evenly spaced.
     """
-    K = logits.shape[1]
-    identity, rows = np.eye(K), np.arange(len(labels))
 
-    def loss(u: Array) -> tuple[float, Array]:
-        delta, c = u[:-K].reshape(K, K), u[-K:]
-        log_p = log_softmax(logits + logits @ delta + c, axis=1)
-        residual = _residual(log_p, labels, weight)
-        penalty = 0.5 * matrix_penalty * float(np.vdot(delta, delta)) + 0.5 * offset_penalty * float(c @ c)
-        d_delta = matrix_penalty * delta - logits.T @ residual
-        d_c = offset_penalty * c - residual.sum(axis=0)
-        return penalty - float(weight @ log_p[rows, labels]), np.concatenate([d_delta.ravel(), d_c])
+    matrix_penalty: float = 10.0
+    penalty_per_class: float = 1.5
+    offset_penalty: float = 1.0
+    max_rows: int = 20_000
 
-    options = {"maxiter": 200, "ftol": 1e-9, "gtol": 1e-6 * max(1.0, float(weight.sum()))}
-    u = minimize(loss, np.zeros(K * K + K), jac=True, method="L-BFGS-B", options=options).x
-    return identity + u[:-K].reshape(K, K), u[-K:]
+    def fit(
+        self, logits: Array, labels: Labels, weight: Array, start: tuple[Array, Array] | None = None
+    ) -> tuple[Array, Array]:
+        """Learn B of shape (K, K) and c of shape (K,).
+
+        Parameters
+        ----------
+        logits : ndarray of shape (n, K)
+            b M.
+        labels : ndarray of shape (n,)
+        weight : ndarray of shape (n,)
+        start : (B, c), optional
+        """
+        step = -(-len(labels) // self.max_rows)
+        logits, labels, weight = logits[::step], labels[::step], weight[::step]
+        K = logits.shape[1]
+        penalty, rows = max(self.matrix_penalty, self.penalty_per_class * K), np.arange(len(labels))
+
+        def loss(u: Array) -> tuple[float, Array]:
+            delta, c = u[:-K].reshape(K, K), u[-K:]
+            log_p = log_softmax(logits + logits @ delta + c, axis=1)
+            residual = _residual(log_p, labels, weight)
+            paid = 0.5 * penalty * float(np.vdot(delta, delta)) + 0.5 * self.offset_penalty * float(c @ c)
+            d_delta = penalty * delta - logits.T @ residual
+            d_c = self.offset_penalty * c - residual.sum(axis=0)
+            return paid - float(weight @ log_p[rows, labels]), np.concatenate([d_delta.ravel(), d_c])
+
+        B, c = (np.eye(K), np.zeros(K)) if start is None else start
+        options = {"maxiter": 200, "ftol": 1e-9, "gtol": 1e-6 * max(1.0, float(weight.sum()))}
+        first = np.concatenate([(B - np.eye(K)).ravel(), c])
+        u = minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x
+        return np.eye(K) + u[:-K].reshape(K, K), u[-K:]
+
+    def cross_fit(
+        self, logits: Array, labels: Labels, weight: Array, start: tuple[Array, Array] | None = None, folds: int = 5
+    ) -> Array:
+        """ln p of every row, shape (n, K), by a softmax learnt without the row's fold (every folds-th row).
+
+        The K^2 + K numbers of the softmax flatter their own rows: with 26 classes and 1500 rows by .1 in log loss.
+        """
+        fold = np.arange(len(labels)) % folds
+        log_p = np.empty_like(logits)
+        for k in range(folds):
+            out = fold == k
+            B, c = self.fit(logits[~out], labels[~out], weight[~out], start)
+            log_p[out] = log_softmax(logits[out] @ B + c, axis=1)
+        return log_p
