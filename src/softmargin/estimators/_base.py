@@ -78,7 +78,7 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             check_choice("kernel", self.kernel, [None, *KERNEL_NAMES])
         check_number("C", self.C, low=0, strict=True, optional=True)
-        check_part("loss", self.loss, self._losses(), ("log_prob",))
+        check_part("loss", self.loss, self._losses(), ("get_params", "set_params"))
         check_part("inference", self.inference, self._inferences(), ("without_gradients",))
         check_part("criterion", self.criterion, self._criteria(), ("likelihood", "inference_for"), "auto")
         check_number("n_inducing", self.n_inducing, low=1, strict=False, integer=True, optional=True)

@@ -1,5 +1,6 @@
 """BayesianSVC: the support vector classifier that tunes itself and gives honest class probabilities."""
 
+import inspect
 from typing import Any, Literal
 
 import numpy as np
@@ -14,15 +15,19 @@ from softmargin.estimators._base import LatentEstimator, can_stream, check_choic
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
 from softmargin.evidence import log_evidence
 from softmargin.kernels import evaluate
-from softmargin.likelihoods import LIKELIHOODS, Likelihood
+from softmargin.least_squares import LeastSquares, LeastSquaresPolicy
+from softmargin.likelihoods import LIKELIHOODS, Hinge, Likelihood
 from softmargin.machines import (
     ClassificationFit,
     ClassificationSettings,
+    ClassSupport,
+    Composition,
+    PairwiseMachine,
     fit_classification,
     update_classification,
 )
 from softmargin.rows import blockwise
-from softmargin.tuning import FixedLikelihood, HyperPrior, LikelihoodCoordinates, LogParameters
+from softmargin.tuning import FixedLikelihood, HyperPrior, LatentModel, LikelihoodCoordinates, LogParameters
 
 
 class BayesianSVC(ClassifierMixin, LatentEstimator):
@@ -121,7 +126,8 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         hyperprior: Any = "auto",
         n_restarts: int = 0,
         validation_fraction: float | None = None,
-        multi_class: Literal["ovo", "ovr"] = "ovo",
+        multi_class: Literal["joint", "ovo", "ovr"] = "joint",
+        stack: bool = True,
         class_weight: Any = None,
         n_inducing: int | None = None,
         max_iter: int = 60,
@@ -142,6 +148,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         self.n_restarts = n_restarts
         self.validation_fraction = validation_fraction
         self.multi_class = multi_class
+        self.stack = stack
         self.class_weight = class_weight
         self.n_inducing = n_inducing
         self.max_iter = max_iter
@@ -221,7 +228,8 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("probability", self.probability, ["average", "mean", "map"])
-        check_choice("multi_class", self.multi_class, ["ovo", "ovr"])
+        check_choice("multi_class", self.multi_class, ["joint", "ovo", "ovr"])
+        check_choice("stack", self.stack, [True, False])
 
     def _refuse_through_inducing_points(self, why: str) -> None:
         super()._refuse_through_inducing_points(why)
@@ -236,16 +244,35 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
             self._likelihood(),
             self._tuning(HyperPrior()),
             isinstance(self.hyperprior, str),
-            self.multi_class,
+            "ovr" if self.multi_class == "ovr" else "ovo",
             self.probability,
             self.n_inducing,
             through_inducing_points,
+            self._composition(),
+            self.loss.policy if isinstance(self.loss, LeastSquares) else LeastSquaresPolicy(),
             self.class_weight,
             getattr(self, "_fit", None) if self.warm_start else None,
         )
 
+    def _losses(self) -> dict[str, type]:
+        return {**super()._losses(), LeastSquares.name: LeastSquares}
+
+    def _composition(self) -> Composition:
+        """Which machines: the default ones, unless a part of the hinge machine was chosen."""
+        if self._is_least_squares():
+            return "least_squares"
+        defaults = _defaults()
+        chosen = any(getattr(self, name) != value for name, value in defaults.items())
+        joint = self.multi_class == "joint"
+        return "stack" if self.stack and joint and not chosen else "hinge"
+
+    def _is_least_squares(self) -> bool:
+        return isinstance(self.loss, LeastSquares) or (isinstance(self.loss, str) and self.loss == LeastSquares.name)
+
     def _likelihood(self) -> LikelihoodCoordinates:
         """What is to be learnt of the loss: C, unless it is given or nothing is learnt."""
+        if self._is_least_squares():
+            return FixedLikelihood(Hinge())
         template: Any = LIKELIHOODS[self.loss]() if isinstance(self.loss, str) else self.loss
         if self.C is not None:
             return FixedLikelihood(type(template)(float(self.C)))
@@ -330,7 +357,10 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         -------
         mean, variance : ndarrays of shape (n_samples,), or (n_samples, n_pairs) with more than two classes
         """
-        mean, variance = self._fitted().machine.latent(self._validate_new(X))
+        machine, X = self._latent_machine(), self._validate_new(X)
+        mean, variance = machine.latent(X)
+        if variance.ndim == 1:
+            variance = np.repeat(variance[:, None], mean.shape[1], axis=1)
         return (mean[:, 0], variance[:, 0]) if mean.shape[1] == 1 else (mean, variance)
 
     def sample_latent(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
@@ -347,11 +377,23 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         -------
         ndarray of shape (n_rows, n_samples), or (n_pairs, n_rows, n_samples) with more than two classes
         """
-        models = self._fitted().machine.models
+        models = self._hinge_models("sample_latent")
         X = self._validate_new(X)
         rng = check_random_state(self.random_state if random_state is None else random_state)
         draws = [m.sample(X, n_samples, rng) for m in models]
         return draws[0] if len(draws) == 1 else np.stack(draws)
+
+    def _latent_machine(self) -> Any:
+        """The hinge machine, or the first other one."""
+        fitted = self._fitted()
+        return fitted.stack.members[0].machine if fitted.machine is None else fitted.machine
+
+    def _hinge_models(self, what: str) -> list[LatentModel]:
+        """The latent functions of the hinge machine; an error says how to get one."""
+        machine = self._fitted().machine
+        if machine is None:
+            raise ValueError(f"{what} is that of support vector machines; fit with multi_class='ovo' or stack=False")
+        return machine.models
 
     def _fitted(self) -> ClassificationFit:
         check_is_fitted(self)
@@ -369,7 +411,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         method : {"laplace", "ep", "variational", "chaining", "annealing"}, optional
             Default: as the fitted inference estimates it.
         """
-        models = self._fitted().machine.models
+        models = self._hinge_models("log_evidence")
         if kind == "naive" and method is None:
             return float(self.log_evidence_)
         self._refuse_without_gram("log_evidence")
@@ -391,19 +433,42 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         name : str or Criterion
             A name of `softmargin.criteria.CRITERIA` or an object.
         """
-        return self._criterion_value(self._fitted().machine.models, name)
+        return self._criterion_value(self._hinge_models("criterion_value"), name)
+
+
+def _defaults() -> dict[str, Any]:
+    """Parameters that choose a part of the hinge machine, at the values that leave the choice to the stack."""
+    names = ("C", "loss", "inference", "criterion", "search", "probability", "hyperprior", "validation_fraction")
+    signature = inspect.signature(BayesianSVC.__init__).parameters
+    return {name: signature[name].default for name in names}
 
 
 def _attributes(fitted: ClassificationFit) -> dict[str, Any]:
     """The fitted attributes of a classifier."""
-    machine = fitted.machine
+    attributes: dict[str, Any] = {
+        "_fit": fitted,
+        "classes_": fitted.classes,
+        "members_": fitted.stack.members,
+        "weights_": fitted.stack.weights,
+    }
+    if fitted.left_out is not None:
+        attributes |= {"loo_log_loss_": fitted.left_out.log_loss(), "loo_error_": fitted.left_out.error()}
+    if fitted.machine is not None:
+        return attributes | _hinge_attributes(fitted.machine, fitted.spread) | _support_attributes(fitted.support)
+    machines = [member.machine for member in fitted.stack.members]
+    path = [row for machine in machines for row in machine.path]
+    attributes |= {"inference_": LeastSquares.name, "search_path_": path, "n_iter_": max(len(path), 1)}
+    relevances = relevance(machines[0].kernel, fitted.spread)
+    return attributes if relevances is None else {**attributes, "relevance_": relevances}
+
+
+def _hinge_attributes(machine: PairwiseMachine, spread: Array) -> dict[str, Any]:
+    """The attributes of the support vector machines."""
     models, one = machine.models, len(machine.models) == 1
     likelihoods: list[Likelihood] = [m.posterior_likelihood or m.likelihood for m in models]
     C = [m.likelihood.C for m in models]
     path = [row if one else {"pair": pair, **row} for m, pair in zip(models, machine.pairs) for row in m.path]
     attributes: dict[str, Any] = {
-        "_fit": fitted,
-        "classes_": fitted.classes,
         "kernel_": models[0].kernel if one else [m.kernel for m in models],
         "likelihood_": likelihoods[0] if one else likelihoods,
         "C_": C[0] if one else np.array(C),
@@ -413,19 +478,21 @@ def _attributes(fitted: ClassificationFit) -> dict[str, Any]:
         "search_path_": path,
         "n_iter_": max(len(path), 1),
     }
-    relevances = [relevance(m.kernel, fitted.spread) for m in models]
-    if all(r is not None for r in relevances):
-        attributes["pair_relevance_"] = np.array(relevances)
-        attributes["relevance_"] = attributes["pair_relevance_"].mean(axis=0)
-    if machine.left_out is not None:
-        attributes |= {"loo_log_loss_": machine.left_out.log_loss(), "loo_error_": machine.left_out.error()}
-    if fitted.support is not None:
-        support = fitted.support
-        attributes |= {
-            "support_": support.indices,
-            "support_vectors_": support.vectors,
-            "dual_coef_": support.dual_coef,
-            "n_support_": support.n_support,
-            "margins_": support.margins,
-        }
-    return attributes
+    relevances = [relevance(m.kernel, spread) for m in models]
+    if any(r is None for r in relevances):
+        return attributes
+    table = np.array(relevances)
+    return {**attributes, "pair_relevance_": table, "relevance_": table.mean(axis=0)}
+
+
+def _support_attributes(support: ClassSupport | None) -> dict[str, Any]:
+    """The attributes that refer to training rows."""
+    if support is None:
+        return {}
+    return {
+        "support_": support.indices,
+        "support_vectors_": support.vectors,
+        "dual_coef_": support.dual_coef,
+        "n_support_": support.n_support,
+        "margins_": support.margins,
+    }

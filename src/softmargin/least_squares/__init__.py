@@ -8,6 +8,7 @@ log-likelihood with exact gradients. Above some thousand rows the regression liv
 from softmargin.least_squares.dense import DenseRidge, DenseRows
 from softmargin.least_squares.fit import fit_least_squares
 from softmargin.least_squares.inducing import centres, hard_points
+from softmargin.least_squares.loss import LeastSquares
 from softmargin.least_squares.low_rank import LowRankRidge, LowRankRows
 from softmargin.least_squares.machine import LeastSquaresMachine
 from softmargin.least_squares.policy import LeastSquaresPolicy
@@ -22,6 +23,7 @@ __all__ = [
     "DenseRows",
     "Evaluation",
     "LabelledRows",
+    "LeastSquares",
     "LeastSquaresMachine",
     "LeastSquaresPolicy",
     "LooObjective",

@@ -7,31 +7,39 @@ parameters into settings and the record into attributes.
 from softmargin.machines.classification import (
     ClassificationFit,
     ClassificationSettings,
+    Composition,
     fit_classification,
     update_classification,
 )
 from softmargin.machines.pairs import Combination, couple, fit_temperature, pairs_of, temper
 from softmargin.machines.pairwise import LeftOut, PairwiseFit, PairwiseMachine
 from softmargin.machines.regression import RegressionFit, RegressionSettings, fit_regression, update_regression
+from softmargin.machines.stack import Member, Stack, stacking_weights
 from softmargin.machines.support import ClassSupport
 from softmargin.machines.target import TargetUnits, target_units
+from softmargin.machines.warp import Warp
 
 __all__ = [
     "ClassSupport",
     "ClassificationFit",
     "ClassificationSettings",
     "Combination",
+    "Composition",
     "LeftOut",
+    "Member",
     "PairwiseFit",
     "PairwiseMachine",
     "RegressionFit",
     "RegressionSettings",
+    "Stack",
     "TargetUnits",
+    "Warp",
     "couple",
     "fit_classification",
     "fit_regression",
     "fit_temperature",
     "pairs_of",
+    "stacking_weights",
     "target_units",
     "temper",
     "update_classification",

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import log_softmax
@@ -12,14 +12,20 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from softmargin._linalg import Array
 from softmargin.kernels import PrecomputedKernel, make_kernel
+from softmargin.least_squares import LeastSquaresPolicy, fit_least_squares
 from softmargin.machines.pairs import Combination
-from softmargin.machines.pairwise import PairwiseFit, PairwiseMachine
+from softmargin.machines.pairwise import LeftOut, PairwiseFit, PairwiseMachine
 from softmargin.machines.sampled_rows import Source, compact, draw
+from softmargin.machines.stack import Member, Stack
 from softmargin.machines.support import ClassSupport, class_support
-from softmargin.rows import LocalRows, PairEncoding, merge_rows, spread_of
+from softmargin.machines.warp import Warp
+from softmargin.rows import LocalRows, PairEncoding, TrainingRows, merge_rows, spread_of
 from softmargin.search import Evaluation
 from softmargin.tuning import LatentModel, LikelihoodCoordinates, Probability, Tuning, update
 
+Composition = Literal["hinge", "stack", "least_squares"]
+"""Which machines: the hinge machine alone; by default a stack, for two classes of hinge and least-squares machines, for
+more of least-squares machines, on raw and on warped inputs; or the least-squares machine alone."""
 Report = Callable[[Evaluation, "Callable[[], ClassificationFit] | None"], None]
 """Called after every evaluation, for two classes with a function that makes the fit as if the search had ended."""
 
@@ -38,6 +44,8 @@ class ClassificationSettings:
     n_inducing: int | None
     through_inducing_points: bool
     """Whether the rows are seen through sums over them only."""
+    composition: Composition = "hinge"
+    least_squares: LeastSquaresPolicy = field(default_factory=LeastSquaresPolicy)
     class_weight: Any = None
     previous: "ClassificationFit | None" = None
     """An earlier fit to start the search from."""
@@ -53,7 +61,8 @@ class ClassificationSettings:
         """How the binary problems of rows with inputs X are fitted."""
         spread = np.empty(0) if self.precomputed else spread_of(X, weight)
         kernel = make_kernel(self.kernel, n_features, None if self.precomputed else spread)
-        starts = None if self.previous is None else [model.z for model in self.previous.machine.models]
+        previous = None if self.previous is None else self.previous.machine
+        starts = None if previous is None else [model.z for model in previous.models]
         prior, inducing = self.default_prior, self.n_inducing
         return PairwiseFit(kernel, self.likelihood, spread, self.tuning, prior, self.multi_class, inducing, starts)
 
@@ -67,31 +76,32 @@ class ClassificationFit:
     probability: Probability
     log_class_weight: Array | None
     """ln of the factor of each class's posterior odds, shape (n_classes,); None without class weights."""
-    machine: PairwiseMachine
-    """The hinge machine: the support vector machines and their posteriors."""
+    stack: Stack
+    """The machines that predict."""
+    machine: PairwiseMachine | None = None
+    """The hinge machine: the support vector machines and their posteriors; None where other machines predict."""
+    left_out: LeftOut | None = field(default=None, repr=False)
+    """Leave-one-out predictions of training rows; None where a machine has none."""
     support: ClassSupport | None = field(default=None, repr=False)
-    """The support vectors among the training rows; None through inducing points."""
+    """The support vectors among the training rows; None through inducing points and without a hinge machine."""
 
     def log_proba(self, X: Any) -> Array:
         """ln of the class probabilities, shape (n, n_classes)."""
-        return self._weighted(self.machine.log_proba(X, self.probability))
+        log_p = self.stack.log_proba(X)
+        if self.log_class_weight is None:
+            return log_p
+        # P'(y | x) proportional to w_y P(y | x): a change of the classes' prior probabilities.
+        weighted: Array = log_softmax(log_p + self.log_class_weight, axis=1)
+        return weighted
 
     def log_odds(self, X: Any) -> Array:
         """Log-odds, shape (n,) of the second of two classes or (n, n_classes) of each class against the rest."""
         if len(self.classes) == 2:
-            odds = self.machine.log_odds(X, self.probability)[:, 0]
-            shift = self.log_class_weight
+            odds, shift = self.stack.log_odds(X), self.log_class_weight
             return odds if shift is None else odds + (shift[1] - shift[0])
         log_p = self.log_proba(X)
         # ln p - ln(1 - p); 1 - p from the other classes would cancel only where p is 1 to rounding.
         return log_p - np.log(np.maximum(-np.expm1(log_p), 1e-300))
-
-    def _weighted(self, log_p: Array) -> Array:
-        """P'(y | x) proportional to w_y P(y | x): a change of the classes' prior probabilities."""
-        if self.log_class_weight is None:
-            return log_p
-        weighted: Array = log_softmax(log_p + self.log_class_weight, axis=1)
-        return weighted
 
 
 def fit_classification(
@@ -116,12 +126,58 @@ def fit_classification(
     rows = merge_rows(X, index.astype(float), weight, precomputed=settings.precomputed)
     fit = settings.pairwise(rows.X, X.shape[1], rows.weight)
     finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight)
+    members, left_out = _least_squares_members(rows, len(classes), fit.spread, settings, report)
+    if settings.composition == "least_squares" or (settings.composition == "stack" and len(classes) > 2):
+        stack, mixed = _stacked(members, left_out, rows)
+        return finish(stack, left_out=mixed)
     machine = _reporting(fit, finish, report).from_rows(rows, len(classes))
-    return finish(machine, class_support(machine.models, rows, X, index, precomputed=settings.precomputed))
+    support = class_support(machine.models, rows, X, index, precomputed=settings.precomputed)
+    hinge = Member("hinge", machine.predicting(settings.probability))
+    hinge_left_out = None if machine.left_out is None else machine.left_out.log_proba
+    stack, mixed = _stacked([hinge, *members], [hinge_left_out, *left_out], rows)
+    return finish(stack, machine, mixed if members else machine.left_out, support)
+
+
+def _least_squares_members(
+    rows: TrainingRows, n_classes: int, spread: Array, settings: ClassificationSettings, report: Report | None
+) -> tuple[list[Member], list[Array | None]]:
+    """The least-squares machines of the composition, with their leave-one-out log-probabilities."""
+    if settings.composition == "hinge":
+        return [], []
+    alone = settings.composition == "least_squares"
+    warp = None if alone or settings.precomputed else Warp.of(rows.X, rows.weight)
+    labels = rows.y.astype(np.intp)
+    callback = None if report is None else lambda evaluation: report(evaluation, None)
+    members, left_out = [], []
+    for name, chosen in (("least_squares", None), ("least_squares_warped", warp)):
+        if name.endswith("warped") and warp is None:
+            continue
+        X = rows.X if chosen is None else chosen(rows.X)
+        machine = fit_least_squares(
+            X,
+            labels,
+            rows.weight,
+            n_classes,
+            settings.kernel,
+            spread=spread if chosen is None else spread_of(X, rows.weight),
+            policy=settings.least_squares,
+            random_state=settings.tuning.seed,
+            callback=callback,
+        )
+        members.append(Member(name, machine, chosen))
+        left_out.append(machine.cross_log_proba(labels, rows.weight))
+    return members, left_out
+
+
+def _stacked(members: list[Member], left_out: list[Array | None], rows: TrainingRows) -> tuple[Stack, LeftOut | None]:
+    """The stack of members and its leave-one-out predictions of the merged rows."""
+    truth = rows.y.astype(int)
+    stack = Stack.of(members, left_out, truth, rows.weight)
+    return stack, None if stack.left_out is None else LeftOut(stack.left_out, truth, rows.weight)
 
 
 def _fit_source(source: Source, settings: ClassificationSettings, report: Report | None) -> ClassificationFit:
-    """The same through inducing points, for rows anywhere."""
+    """The hinge machine through inducing points, for rows anywhere."""
     classes = source.labels()
     check_classes(classes)
     drawn = draw(source, settings.tuning.seed, classes)
@@ -129,7 +185,13 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
     log_weight = log_class_weights(settings.class_weight, classes, index, drawn.weight)
     fit = settings.pairwise(drawn.X, drawn.X.shape[1], drawn.weight)
     finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight)
-    return finish(_reporting(fit, finish, report).from_source(source, classes, drawn))
+    machine = _reporting(fit, finish, report).from_source(source, classes, drawn)
+    return finish(_alone(machine, settings.probability), machine, machine.left_out)
+
+
+def _alone(machine: PairwiseMachine, probability: Probability) -> Stack:
+    """The hinge machine as a stack of one."""
+    return Stack([Member("hinge", machine.predicting(probability))], np.ones(1))
 
 
 def update_classification(fitted: ClassificationFit, source: Source) -> ClassificationFit:
@@ -139,12 +201,14 @@ def update_classification(fitted: ClassificationFit, source: Source) -> Classifi
     if unknown:
         raise ValueError(f"classes {unknown} were not in the first batch; fit again with rows of every class")
     _, y, weight = source.take(np.arange(source.n_rows))
+    assert fitted.machine is not None
     models = []
     for model, pair in zip(fitted.machine.models, fitted.machine.pairs):
         encoding = PairEncoding(fitted.classes, pair)
         seen = len(encoding(y, weight).target) > 0
         models.append(update(model, source.encoded(encoding)) if seen else model)
-    return replace(fitted, machine=replace(fitted.machine, models=models))
+    machine = replace(fitted.machine, models=models)
+    return replace(fitted, machine=machine, stack=_alone(machine, fitted.probability))
 
 
 def _reporting(fit: PairwiseFit, finish: Callable[..., ClassificationFit], report: Report | None) -> PairwiseFit:
@@ -154,7 +218,8 @@ def _reporting(fit: PairwiseFit, finish: Callable[..., ClassificationFit], repor
 
     def evaluated(evaluation: Evaluation, model: Callable[[], LatentModel]) -> None:
         def made() -> ClassificationFit:
-            return finish(PairwiseMachine([model()], Combination([(0, 1)], 2)))
+            machine = PairwiseMachine([model()], Combination([(0, 1)], 2))
+            return finish(_alone(machine, "average"), machine)
 
         report(evaluation, made if len(finish.args[0]) == 2 else None)  # type: ignore[attr-defined]
 

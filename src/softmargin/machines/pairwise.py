@@ -55,19 +55,25 @@ class PairwiseMachine:
     combination: Combination
     left_out: LeftOut | None = field(default=None, repr=False)
     """None where the posteriors have no cavities."""
+    probability: Probability = "average"
+    """Which class probability `log_proba` gives."""
 
     @property
     def pairs(self) -> list[Pair]:
         """The classes of each binary problem."""
         return self.combination.pairs
 
-    def log_odds(self, X: Any, probability: Probability) -> Array:
+    def log_odds(self, X: Any) -> Array:
         """Log-odds of every binary problem, shape (n, n_pairs)."""
-        return np.stack([model.log_odds(X, probability) for model in self.models], axis=1)
+        return np.stack([model.log_odds(X, self.probability) for model in self.models], axis=1)
 
-    def log_proba(self, X: Any, probability: Probability = "average") -> Array:
+    def log_proba(self, X: Any) -> Array:
         """ln of the class probabilities, shape (n, n_classes)."""
-        return self.combination.log_proba(self.log_odds(X, probability))
+        return self.combination.log_proba(self.log_odds(X))
+
+    def predicting(self, probability: Probability) -> "PairwiseMachine":
+        """The same machine, with another class probability as its own."""
+        return replace(self, probability=probability)
 
     def latent(self, X: Any) -> tuple[Array, Array]:
         """Posterior mean and variance of every latent function, shape (n, n_pairs) each."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import log_expit, logsumexp
 
 from softmargin._linalg import Array
 from softmargin.machines.warp import Warp
@@ -44,6 +44,11 @@ class Member:
         """ln of the class probabilities, shape (n, n_classes)."""
         log_p: Array = self.machine.log_proba(X if self.warp is None else self.warp(X))
         return log_p
+
+    def log_odds(self, X: Any) -> Array:
+        """Log-odds of the second of two classes, shape (n,)."""
+        odds: Array = self.machine.log_odds(X if self.warp is None else self.warp(X))
+        return odds.reshape(-1)
 
     def __repr__(self) -> str:
         return f"Member({self.name!r})"
@@ -82,6 +87,14 @@ class Stack:
         if len(self.members) == 1:
             return self.members[0].log_proba(X)
         return mix(np.stack([member.log_proba(X) for member in self.members]), self.weights)
+
+    def log_odds(self, X: Any) -> Array:
+        """Log-odds of the second of two classes, shape (n,)."""
+        odds = np.stack([member.log_odds(X) for member in self.members])
+        if len(self.members) == 1:
+            return odds[0]
+        up, down = mix(np.stack([log_expit(odds), log_expit(-odds)], axis=2), self.weights).T
+        return up - down
 
 
 def mix(log_p: Array, weights: Array) -> Array:

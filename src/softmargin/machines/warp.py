@@ -1,7 +1,7 @@
 """Warped inputs: normal scores in the place of skewed columns.
 
-A column with heavy tails has no single length scale. Replaced by the normal scores of its training ranks (ties averaged,
-linear between, constant outside) it has one; where no column is skewed there is nothing to warp.
+A column with heavy tails has no single length scale. Replaced by the normal scores of its training ranks (ties
+averaged, linear between, constant outside) it has one; where no column is skewed there is nothing to warp.
 """
 
 from dataclasses import dataclass, field
