@@ -378,7 +378,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         for m in models:
             K = evaluate(m.kernel, m.rows.X).K
             total += log_evidence(
-                K, m.rows.y, m.likelihood.C, loss=m.likelihood.name, kind=kind, method=method or "ep",
+                K, m.rows.y, loss=m.likelihood, kind=kind, method=method or "ep",
                 weight=m.rows.weight, random_state=seed,
             ).value  # fmt: skip
         return total
