@@ -399,7 +399,8 @@ def _attributes(fitted: ClassificationFit) -> dict[str, Any]:
     machine = fitted.machine
     models, one = machine.models, len(machine.models) == 1
     likelihoods: list[Likelihood] = [m.posterior_likelihood or m.likelihood for m in models]
-    C = [m.likelihood.C for m in models]
+    margin: list[Any] = [m.likelihood for m in models]
+    C = [likelihood.C for likelihood in margin]
     path = [row if one else {"pair": pair, **row} for m, pair in zip(models, machine.pairs) for row in m.path]
     attributes: dict[str, Any] = {
         "_fit": fitted,
