@@ -90,7 +90,7 @@ def criterion_estimator(name: str, kernel: Any = None, **parameters: Any) -> Bay
     simple = criterion.inference in (MAP, Laplace)
     settings: dict[str, Any] = {
         "criterion": name,
-        "loss": criterion.losses()[0],
+        "loss": "hinge" if "hinge" in criterion.losses() else criterion.losses()[0],
         "inference": "map" if simple else "ep",
         "search": "random_walk" if simple else "lbfgs",
         "hyperprior": None,
