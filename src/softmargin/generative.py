@@ -92,7 +92,7 @@ def sample_effective_prior(
     -------
     theta : ndarray of shape (n_samples, n)
     """
-    if not hasattr(likelihood, "log_v") or n_examples == 0:
+    if likelihood.is_normalised or n_examples == 0:
         return sample_prior(kernel, X, n_samples, random_state)
     rng = as_generator(random_state)
     everywhere, weight = X, np.ones(len(X))
@@ -164,7 +164,7 @@ def _annealed(
 
 def _examples(rng: np.random.Generator, inputs: Array, theta: Array, likelihood: Any, n_examples: int) -> Dataset:
     """Inputs with probability proportional to v(theta(x)), then labels with P(y | x, theta)."""
-    share = np.exp(likelihood.log_v(theta)) if hasattr(likelihood, "log_v") else np.ones(len(theta))
+    share = np.ones(len(theta)) if likelihood.is_normalised else np.exp(likelihood.log_v(theta))
     index = rng.choice(len(inputs), size=n_examples, p=share / share.sum())
     up = np.exp(likelihood.normalised().log_prob(np.ones(n_examples), theta[index]))
     y = np.where(rng.random(n_examples) < up, 1.0, -1.0)

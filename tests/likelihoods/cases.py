@@ -7,12 +7,14 @@ import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from softmargin.likelihoods import LIKELIHOODS
+from softmargin.likelihoods import LIKELIHOODS, LikelihoodDefaults
 
 NAMES = sorted(LIKELIHOODS)
 CLASSIFIERS = [name for name in NAMES if LIKELIHOODS[name].is_classifier]
 # Those with a total probability v(f) below one.
-UNNORMALISED = [name for name in NAMES if hasattr(LIKELIHOODS[name], "log_v")]
+UNNORMALISED = [name for name in NAMES if not LIKELIHOODS[name].is_normalised]
+# Those that differentiate their tilted moments in closed form.
+WITH_SLOPES = [name for name in NAMES if LIKELIHOODS[name].tilted_slopes is not LikelihoodDefaults.tilted_slopes]
 
 drawn = settings(max_examples=50, deadline=None, derandomize=True)
 
@@ -36,13 +38,27 @@ def log_uniform(low, high):
     return st.floats(np.log(low), np.log(high)).map(lambda x: float(np.exp(x)))
 
 
-def likelihoods(name, C=(0.01, 100)):
-    """Instances of a registered class; learnable parameters beside C lie between 1e-3 and 10."""
+def sharp(name, C):
+    """A registered likelihood of inverse noise level C, whatever its parameters are called."""
     cls = LIKELIHOODS[name]
-    ranges = {
-        parameter: log_uniform(*C) if parameter == "C" else log_uniform(1e-3, 10) for parameter in cls.param_names
-    }
-    return st.fixed_dictionaries(ranges).map(lambda values: cls(**values))
+    if "C" in cls.param_names:
+        return cls(C=C)
+    return cls(**{parameter: 1 / C for parameter in cls.param_names if cls.param_units.get(parameter) == 1})
+
+
+def likelihoods(name, C=(0.01, 100)):
+    """Instances of a registered class over a wide range of its parameters."""
+    cls = LIKELIHOODS[name]
+
+    def values(parameter):
+        if parameter == "C":
+            return log_uniform(*C)
+        if parameter == "epsilon":
+            return log_uniform(1e-3, 10)
+        low, high = cls.param_bounds[parameter]
+        return log_uniform(max(low, 1 / C[1]), min(high, 1 / C[0]))
+
+    return st.fixed_dictionaries({name: values(name) for name in cls.param_names}).map(lambda v: cls(**v))
 
 
 def targets(name):

@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from softmargin.likelihoods import LIKELIHOODS
-
 from . import reference
-from .cases import CLASSIFIERS, NAMES, cases, drawn
+from .cases import CLASSIFIERS, NAMES, cases, drawn, sharp
 
 RTOL = 1e-8
 
@@ -33,14 +31,14 @@ def test_is_a_lower_bound_of_the_tilted_integral(name):
     # Jensen: E[ln p] <= ln E[p].
     rng = np.random.default_rng(1)
     y, m, v = rng.choice([-1.0, 1.0], 200), rng.normal(scale=3, size=200), 10 ** rng.uniform(-3, 2, 200)
-    likelihood = LIKELIHOODS[name](C=2.0)
+    likelihood = sharp(name, 2.0)
     assert np.all(likelihood.expected_log_prob(y, m, v).value <= likelihood.tilted_moments(y, m, v).log_z + 1e-12)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_weight_means_one(name):
     y, m, v = np.array([1.0, -1.0]), np.array([0.3, 4.0]), np.array([0.5, 2.0])
-    likelihood = LIKELIHOODS[name](C=2.0)
+    likelihood = sharp(name, 2.0)
     for a, b in zip(likelihood.expected_log_prob(y, m, v), likelihood.expected_log_prob(y, m, v, np.ones(2))):
         assert_array_equal(a, b)
 
@@ -48,7 +46,7 @@ def test_no_weight_means_one(name):
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_labels_are_symmetric(name):
     y, m, v = np.array([1.0, -1.0]), np.array([0.3, 4.0]), np.array([0.5, 2.0])
-    likelihood = LIKELIHOODS[name](C=2.0)
+    likelihood = sharp(name, 2.0)
     here, mirrored = likelihood.expected_log_prob(y, m, v), likelihood.expected_log_prob(-y, -m, v)
     assert_array_equal(mirrored.d_mean, -here.d_mean)
     assert_array_equal(mirrored.value, here.value)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from softmargin.likelihoods import EpsilonInsensitive, NoiseMixture, SampledMixture, sample_noise
+from softmargin.likelihoods import EpsilonInsensitive, NoiseMixture, SampledMixture
 
 CASES = [(10.0, 0.1, 0.01), (1.0, 0.0, 0.5), (100.0, 0.5, 1e-4), (3.0, 2.0, 4.0), (300.0, 1e-3, 1.0)]
 
@@ -48,7 +48,7 @@ def test_quantile_inverts_cdf(C, epsilon, variance, level):
 
 def test_moments_of_simulated_noise():
     likelihood = EpsilonInsensitive(C=3.0, epsilon=0.5)
-    noise = sample_noise(likelihood, (200_000,), np.random.RandomState(0))
+    noise = likelihood.sample_noise((200_000,), np.random.RandomState(0))
     # The variance's own standard error is below sd^2 sqrt(kurtosis/n) = 0.006 sd^2.
     assert noise.var() == pytest.approx(likelihood.noise_variance, rel=0.02)
     mixture = NoiseMixture(likelihood, np.zeros(3), np.zeros(3))

@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from softmargin.likelihoods import LIKELIHOODS
-
 from . import reference
-from .cases import CLASSIFIERS, NAMES, cases, drawn
+from .cases import CLASSIFIERS, NAMES, WITH_SLOPES, cases, drawn, sharp
 
 RTOL = 1e-8
 
@@ -37,9 +35,9 @@ def test_rows_do_not_mix(name):
     n = 40
     y, m = rng.choice([-1.0, 1.0], n), rng.normal(scale=10, size=n)
     v, w = 10 ** rng.uniform(-6, 4, n), rng.uniform(0.1, 3, n)
-    together = LIKELIHOODS[name](C=3.0).tilted_moments(y, m, v, w)
+    together = sharp(name, 3.0).tilted_moments(y, m, v, w)
     for i in range(n):
-        alone = LIKELIHOODS[name](C=3.0).tilted_moments(*(a[i : i + 1] for a in (y, m, v, w)))
+        alone = sharp(name, 3.0).tilted_moments(*(a[i : i + 1] for a in (y, m, v, w)))
         for a, b in zip(together, alone):
             assert_allclose(a[..., i], b[..., 0], rtol=1e-11)
 
@@ -47,7 +45,7 @@ def test_rows_do_not_mix(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_no_weight_means_one(name):
     y, m, v = np.array([1.0, -1.0]), np.array([0.3, 4.0]), np.array([0.5, 2.0])
-    likelihood = LIKELIHOODS[name](C=2.0)
+    likelihood = sharp(name, 2.0)
     for a, b in zip(likelihood.tilted_moments(y, m, v), likelihood.tilted_moments(y, m, v, np.ones(2))):
         assert_array_equal(a, b)
 
@@ -66,7 +64,7 @@ def test_labels_are_symmetric(name, data):
     assert_array_equal(mirrored.d_params, d_params)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if hasattr(LIKELIHOODS[name], "tilted_slopes")])
+@pytest.mark.parametrize("name", WITH_SLOPES)
 @given(data=st.data())
 @drawn
 def test_slopes_against_differences(name, data):
@@ -76,7 +74,7 @@ def test_slopes_against_differences(name, data):
     s, C = np.sqrt(case.v), case.likelihood.C
 
     def moments(shift=0.0, factor=1.0):
-        z = LIKELIHOODS[name](C=C * factor).tilted_moments(y, m + shift, v, w)
+        z = sharp(name, C * factor).tilted_moments(y, m + shift, v, w)
         return np.array([z.d_mean[0], z.d2_mean[0]])
 
     # ln Z is smooth on the scale of s, and of the width 1/(w C) of the slope's exponential where that is smaller.

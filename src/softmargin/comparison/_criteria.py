@@ -15,7 +15,6 @@ from softmargin.comparison._trials import Draw, fit_trial
 from softmargin.criteria import get_criterion
 from softmargin.estimators import BayesianSVC
 from softmargin.inference import MAP, Laplace
-from softmargin.likelihoods import Hinge, SquaredHinge
 
 Criteria = Sequence[str] | Mapping[str, BayesianSVC]
 
@@ -88,11 +87,10 @@ def criterion_estimator(name: str, kernel: Any = None, **parameters: Any) -> Bay
     if name == "auto":
         return BayesianSVC(kernel, **parameters)
     criterion: Any = get_criterion(name)
-    losses = getattr(criterion, "losses", (Hinge, SquaredHinge))
     simple = criterion.inference in (MAP, Laplace)
     settings: dict[str, Any] = {
         "criterion": name,
-        "loss": losses[0].name,
+        "loss": "hinge" if "hinge" in criterion.losses() else criterion.losses()[0],
         "inference": "map" if simple else "ep",
         "search": "random_walk" if simple else "lbfgs",
         "hyperprior": None,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Protocol, Self
 from softmargin._linalg import Array
 from softmargin._parts import Part
 from softmargin.inference import Inference, Posterior
-from softmargin.likelihoods import Likelihood
+from softmargin.likelihoods import LIKELIHOODS, Likelihood
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,11 @@ class CriterionDefaults(Part):
     def likelihood(self, likelihood: Likelihood) -> Likelihood:
         """Return the model's own likelihood."""
         return likelihood
+
+    @classmethod
+    def losses(cls) -> list[str]:
+        """Return the names of the registered likelihoods that it is defined for."""
+        return list(LIKELIHOODS)
 
     def inference_for(self, inference: Inference) -> Inference:
         """Return the model's inference if it is of the kind needed, else that kind with its default settings."""

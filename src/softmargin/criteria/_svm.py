@@ -8,7 +8,7 @@ import numpy as np
 from softmargin._linalg import Array
 from softmargin.criteria._protocol import CriterionDefaults, Problem
 from softmargin.inference import MAP, Posterior, dual_problem
-from softmargin.likelihoods import Hinge, Likelihood, SquaredHinge
+from softmargin.likelihoods import LIKELIHOODS, Likelihood
 from softmargin.svm import ActiveSet, active_set
 
 
@@ -16,26 +16,31 @@ from softmargin.svm import ActiveSet, active_set
 class SVMCriterion(CriterionDefaults):
     """A criterion that is a function of the SVM's solution alone, and so of C K alone up to its scale."""
 
+    name: ClassVar[str]
     greater_is_better: ClassVar[bool] = False
     smooth: ClassVar[bool] = False
     inference: ClassVar[Any] = MAP
-    losses: ClassVar[tuple[Any, ...]] = (Hinge, SquaredHinge)
-    """The likelihoods it is defined for."""
+    slack_powers: ClassVar[tuple[int, ...]] = (1, 2)
+    """The powers p of the loss max(1 - y f, 0)^p that it is defined for."""
 
     def likelihood(self, likelihood: Likelihood) -> Likelihood:
         """Return the model's own likelihood, if the criterion is defined for it."""
-        if not isinstance(likelihood, self.losses):
-            names = " or ".join(repr(loss.name) for loss in self.losses)
-            raise ValueError(
-                f"criterion {getattr(self, 'name', '?')!r} is defined for loss {names}; got {likelihood.name!r}"
-            )
+        if likelihood.slack_power not in self.slack_powers:
+            names = " or ".join(repr(name) for name in self.losses())
+            raise ValueError(f"criterion {self.name!r} is defined for loss {names}; got {likelihood.name!r}")
         return likelihood
+
+    @classmethod
+    def losses(cls) -> list[str]:
+        """Return the names of the registered likelihoods that it is defined for."""
+        return [name for name, loss in LIKELIHOODS.items() if loss.slack_power in cls.slack_powers]
 
 
 def solution(posterior: Posterior, problem: Problem) -> ActiveSet:
     """Return the SVM's exact solution and active set."""
-    box = dual_problem(problem.likelihood, problem.y, problem.weight)
-    return active_set(problem.K, box, float(problem.likelihood.C), posterior.beta, posterior.mean)
+    likelihood: Any = problem.likelihood
+    box = dual_problem(likelihood, problem.y, problem.weight)
+    return active_set(problem.K, box, float(likelihood.C), posterior.beta, posterior.mean)
 
 
 def margins(active: ActiveSet, problem: Problem) -> Array:

@@ -4,14 +4,13 @@ Averages are over rows; a row of weight w counts w times and is left out as a wh
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from softmargin.criteria._protocol import CriterionValue, Problem
 from softmargin.criteria._svm import SVMCriterion, margins, shares, solution
 from softmargin.inference import Posterior
-from softmargin.likelihoods import Hinge
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,7 +22,7 @@ class GACV(SVMCriterion):
     """
 
     name: ClassVar[str] = "gacv"
-    losses: ClassVar[tuple[Any, ...]] = (Hinge,)
+    slack_powers: ClassVar[tuple[int, ...]] = (1,)
 
     def __call__(self, posterior: Posterior, problem: Problem) -> CriterionValue:
         """Return the estimate of the left-out hinge loss."""

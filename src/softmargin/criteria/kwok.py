@@ -10,7 +10,7 @@ u = 1 - y f, which gives the curvature r(u) = u s'' + 2 s' (clipped at 0, where 
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
@@ -95,7 +95,7 @@ class Kwok(SVMCriterion):
     name: ClassVar[str] = "kwok"
     greater_is_better: ClassVar[bool] = True
     smooth: ClassVar[bool] = True
-    losses: ClassVar[tuple[Any, ...]] = (Hinge,)
+    slack_powers: ClassVar[tuple[int, ...]] = (1,)
 
     def __call__(self, posterior: Posterior, problem: Problem) -> CriterionValue:
         """Return level 2 and its gradient."""

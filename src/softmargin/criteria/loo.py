@@ -7,8 +7,7 @@ without row i. Cavities c and sites s determine each other, s = S(c) and c = c(s
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy as np
 from softmargin._linalg import Array, gmres, inverse_from_cholesky
 from softmargin.criteria._protocol import CriterionDefaults, CriterionValue, Problem
 from softmargin.inference import EP, LatentPosterior, Posterior
-from softmargin.likelihoods import TiltedMoments, TiltedSlopes
+from softmargin.likelihoods import TiltedMoments
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,8 +139,7 @@ def _site_jacobian(posterior: Posterior, problem: Problem) -> _SiteJacobian:
     y, weight, likelihood = problem.y, problem.weight, problem.likelihood
     here = likelihood.tilted_moments(y, m, v, weight)
     g, h = here.d_mean, here.d2_mean
-    slopes = getattr(likelihood, "tilted_slopes", partial(_slopes_by_differences, likelihood))
-    k3, k4, g_c, h_c = slopes(y, m, v, weight)
+    k3, k4, g_c, h_c = likelihood.tilted_slopes(y, m, v, weight)
     g_v, h_v = 0.5 * (k3 + 2 * g * h), 0.5 * (k4 + 2 * h * h + 2 * g * k3)
     q = 1 + v * h
     return _SiteJacobian(
@@ -152,27 +150,3 @@ def _site_jacobian(posterior: Posterior, problem: Problem) -> _SiteJacobian:
         tau_params=-h_c / q**2,
         nu_params=(g_c - (m + nu * v) * h_c) / q,
     )
-
-
-def _slopes_by_differences(likelihood: Any, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedSlopes:
-    """Differentiate `tilted_moments` by fourth-order central differences.
-
-    ln Z is smooth on the scale of the cavity's standard deviation, so they are good to about nine digits.
-    """
-
-    def moments(m: Array, **changed: float) -> TiltedMoments:
-        shifted: TiltedMoments = replace(likelihood, **changed).tilted_moments(y, m, v, weight)
-        return shifted
-
-    step = 0.02 * np.sqrt(v)
-    h_mm, h_m, h, h_p, h_pp = (moments(m + k * step).d2_mean for k in (-2, -1, 0, 1, 2))
-    d3 = (8 * (h_p - h_m) - (h_pp - h_mm)) / (12 * step)
-    d4 = (16 * (h_p + h_m) - (h_pp + h_mm) - 30 * h) / (12 * step**2)
-    by_params = []
-    for name in likelihood.param_names:
-        value = getattr(likelihood, name)
-        width = 1e-3 * (abs(value) or 1.0)
-        mm, m_, p, pp = (moments(m, **{name: value + k * width}) for k in (-2, -1, 1, 2))
-        by_params.append([(8 * (p[i] - m_[i]) - (pp[i] - mm[i])) / (12 * width) for i in (1, 2)])
-    g_c, h_c = np.array(by_params).reshape(-1, 2, len(m)).swapaxes(0, 1)
-    return TiltedSlopes(d3, d4, g_c, h_c)

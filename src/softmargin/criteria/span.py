@@ -6,7 +6,7 @@ squared hinge and 0 for the hinge.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import expit
@@ -15,7 +15,6 @@ from softmargin._linalg import Array, cholesky, inverse_from_cholesky, inverse_o
 from softmargin.criteria._protocol import CriterionValue, Problem
 from softmargin.criteria._svm import SVMCriterion, margins, shares, solution
 from softmargin.inference import Posterior
-from softmargin.likelihoods import SquaredHinge
 from softmargin.svm import gather
 
 
@@ -71,7 +70,7 @@ class Span(SVMCriterion):
 
     name: ClassVar[str] = "span"
     smooth: ClassVar[bool] = True
-    losses: ClassVar[tuple[Any, ...]] = (SquaredHinge,)
+    slack_powers: ClassVar[tuple[int, ...]] = (2,)
 
     def without_gradients(self) -> Self:
         """Return the same criterion without its gradient."""

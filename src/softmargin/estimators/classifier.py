@@ -420,7 +420,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         for m in models:
             K = evaluate(m.kernel, m.rows.X).K
             total += log_evidence(
-                K, m.rows.y, m.likelihood.C, loss=m.likelihood.name, kind=kind, method=method or "ep",
+                K, m.rows.y, loss=m.likelihood, kind=kind, method=method or "ep",
                 weight=m.rows.weight, random_state=seed,
             ).value  # fmt: skip
         return total
@@ -466,7 +466,8 @@ def _hinge_attributes(machine: PairwiseMachine, spread: Array) -> dict[str, Any]
     """The attributes of the support vector machines."""
     models, one = machine.models, len(machine.models) == 1
     likelihoods: list[Likelihood] = [m.posterior_likelihood or m.likelihood for m in models]
-    C = [m.likelihood.C for m in models]
+    margin: list[Any] = [m.likelihood for m in models]
+    C = [likelihood.C for likelihood in margin]
     path = [row if one else {"pair": pair, **row} for m, pair in zip(models, machine.pairs) for row in m.path]
     attributes: dict[str, Any] = {
         "kernel_": models[0].kernel if one else [m.kernel for m in models],

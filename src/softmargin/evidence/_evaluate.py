@@ -1,6 +1,5 @@
 """One door to every kind of evidence and every method (Sollich 2002, sections 4 and 5)."""
 
-import inspect
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from softmargin.evidence._estimate import EvidenceEstimate, as_generator
 from softmargin.evidence.chaining import Chaining, chain
 from softmargin.evidence.gradients import normaliser_target
 from softmargin.inference import EP, get_inference
-from softmargin.likelihoods import Hinge, Likelihood, get_likelihood
+from softmargin.likelihoods import Likelihood, get_likelihood
 from softmargin.sampling import DataTarget, Reference, Schedule, Target, anneal
 
 KINDS = ("naive", "conditional", "joint")
@@ -22,9 +21,9 @@ METHODS = (*DETERMINISTIC, "chaining", "annealing", "exact")
 def log_evidence(
     K: Array,
     y: Array,
-    C: float,
+    C: float | None = None,
     *,
-    loss: str = "hinge",
+    loss: str | Likelihood = "hinge",
     kind: str = "naive",
     method: str = "ep",
     random_state: Any = None,
@@ -42,9 +41,10 @@ def log_evidence(
         Gram matrix of the training inputs, the offset's constant included.
     y : ndarray of shape (n,)
         Labels -1 and +1, or regression targets.
-    C : float
-    loss : str, default="hinge"
-        A registered likelihood: "hinge", "squared_hinge", "logistic", "epsilon_insensitive", ...
+    C : float, optional
+        Inverse noise level of a `loss` given by name; None if `loss` is an object with its own parameters.
+    loss : str or Likelihood, default="hinge"
+        A registered likelihood, "hinge", "squared_hinge", "logistic", "epsilon_insensitive", ..., or an instance.
     kind : {"naive", "conditional", "joint"}, default="naive"
         ln Q(Y | X); that minus ln N(X), the evidence of the labels given the inputs; or that minus ln Nhat, the
         evidence of inputs and labels up to the density of the inputs. The same for normalised likelihoods.
@@ -114,7 +114,7 @@ def _naive(
     if method in DETERMINISTIC:
         return EvidenceEstimate(float(get_inference(method)().infer(K, y, likelihood, weight).log_evidence))
     if method == "exact":
-        if isinstance(likelihood, Hinge):
+        if likelihood.slack_power == 1:
             return EvidenceEstimate(exact.subset_sum(K, y, likelihood, weight))
         return exact.integrate_prior(K, target)
     if method == "chaining":
@@ -146,15 +146,24 @@ def _anneal(
     return EvidenceEstimate(annealed.log_z, annealed.standard_error)
 
 
-def _likelihood(loss: str, C: float, epsilon: float | None) -> Likelihood:
+def _likelihood(loss: str | Likelihood, C: float | None, epsilon: float | None) -> Likelihood:
+    if not isinstance(loss, str):
+        if C is not None or epsilon is not None:
+            raise ValueError(f"C and epsilon belong to a loss given by name; {loss!r} has its own parameters")
+        return loss
     cls = get_likelihood(loss)
-    if "epsilon" not in inspect.signature(cls).parameters:
-        if epsilon is not None:
-            raise ValueError(f"loss {loss!r} has no epsilon; got epsilon={epsilon}")
-        return cls(C)
-    if epsilon is None:
-        raise ValueError(f"loss {loss!r} needs epsilon")
-    return cls(C, epsilon)
+    given = {name: value for name, value in (("C", C), ("epsilon", epsilon)) if value is not None}
+    for name in given:
+        if name not in cls.param_names:
+            raise ValueError(
+                f"loss {loss!r} has no {name}; got {name}={given[name]}. Its parameters are {cls.param_names}: "
+                "give an instance of the likelihood as `loss`"
+            )
+    for name in cls.param_names:
+        if name not in given:
+            raise ValueError(f"loss {loss!r} needs {name}; give it, or an instance of the likelihood as `loss`")
+    made: Likelihood = cls(**given)
+    return made
 
 
 def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -24,7 +24,7 @@ def constants(likelihood):
     """(C, epsilon, ln of the normalising constant)."""
     if likelihood.name == "epsilon_insensitive":
         return likelihood.C, likelihood.epsilon, likelihood.log_norm
-    return likelihood.C, 0.0, getattr(likelihood, "log_kappa", 0.0)
+    return likelihood.C, 0.0, 0.0 if likelihood.is_normalised else likelihood.log_kappa
 
 
 @njit(cache=True)

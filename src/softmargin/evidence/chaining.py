@@ -94,12 +94,11 @@ class _Rows:
 
 def _rows(target: Any, n: int) -> _Rows:
     likelihood = target.likelihood
+    kind = _metropolis.row_kind(likelihood, normaliser=not isinstance(target, DataTarget))
     constants = _metropolis.constants(likelihood)
     weight = np.ones(n) if target.weight is None else np.asarray(target.weight, dtype=float)
     if isinstance(target, DataTarget):
-        kind = _metropolis.row_kind(likelihood)
         return _Rows(kind, False, np.asarray(target.y, dtype=float), weight, constants, float(n))
-    kind = _metropolis.row_kind(likelihood, normaliser=True)
     if isinstance(target, ConditionalNormaliser):
         return _Rows(kind, False, np.zeros(n), weight, constants, float(n))
     assert isinstance(target, JointNormaliser)

@@ -9,6 +9,7 @@ weight of the prior is integrated by scrambled Sobol points, whose independent s
 """
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp, ndtri
@@ -16,13 +17,12 @@ from scipy.stats import multivariate_normal, qmc
 
 from softmargin._linalg import Array
 from softmargin.evidence._estimate import EvidenceEstimate, jackknife
-from softmargin.likelihoods import Hinge
 from softmargin.sampling import Spectrum, Target
 
 MAX_ROWS = 6
 
 
-def subset_sum(K: Array, y: Array, likelihood: Hinge, weight: Array | None = None) -> float:
+def subset_sum(K: Array, y: Array, likelihood: Any, weight: Array | None = None) -> float:
     """ln Q(Y | X) for the hinge; K of shape (n, n) positive definite, n <= 6."""
     _check_rows(len(y))
     C = likelihood.C * (np.ones(len(y)) if weight is None else weight)
@@ -43,7 +43,7 @@ def subset_sum(K: Array, y: Array, likelihood: Hinge, weight: Array | None = Non
     return float(logsumexp(terms)) + total_weight * likelihood.log_kappa
 
 
-def subset_sum_normaliser(K: Array, likelihood: Hinge, weight: Array | None = None) -> float:
+def subset_sum_normaliser(K: Array, likelihood: Any, weight: Array | None = None) -> float:
     """ln N(X) for the hinge: the sum of Q(Y | X) over all labelings (unit weights only)."""
     if weight is not None and not np.all(np.asarray(weight) == 1):
         raise ValueError("N(X) is a sum over labelings only for rows of weight one; use integrate_prior")

@@ -89,7 +89,7 @@ def normaliser_target(
     """The weight whose prior average is the normaliser; None if the likelihood is normalised (it is then one)."""
     if kind not in NORMALISERS:
         raise ValueError(f"unknown normaliser {kind!r}; choose one of {NORMALISERS}")
-    if not hasattr(likelihood, "log_v"):
+    if likelihood.is_normalised:
         return None
     if kind == "conditional":
         return ConditionalNormaliser(likelihood, weight)

@@ -1,4 +1,8 @@
-"""Newton's method for the most probable latent values of a smooth, log-concave likelihood (logistic regression)."""
+"""Newton's method for the most probable latent values of a smooth likelihood.
+
+Where the likelihood is not log-concave (Student's t) the whole Newton step is taken if it goes up; else the negative
+precisions are set to zero, which makes the step an ascent direction, and it is shortened until the value rises.
+"""
 
 import numpy as np
 from scipy.linalg import cho_solve
@@ -19,9 +23,9 @@ def newton_map(
 ) -> tuple[Array, Array, int, bool]:
     """Maximise sum ln p(y | f) - f'K^-1 f / 2 and return (beta, f = K beta, iterations, converged).
 
-    The objective is 1-strongly concave in the norm of K^-1, so with the residual r = slope(f) - beta its distance
-    from the optimum is at most r'K r / 2: that, relative to the primal, is compared with tol. One further step is
-    taken then, which squares the error.
+    For a log-concave likelihood the objective is 1-strongly concave in the norm of K^-1, so with the residual
+    r = slope(f) - beta its distance from the optimum is at most r'K r / 2: that, relative to the primal, is compared
+    with tol. One further step is taken then, which squares the error.
     """
     beta = np.zeros(len(y)) if start is None else start.copy()
     f = K @ beta
@@ -30,11 +34,13 @@ def newton_map(
     for n_iter in range(1, max_iter + 1):
         slope, curvature = likelihood.derivatives(y, f, weight)
         tau = np.maximum(-curvature, 0)
-        # beta_new = b - T^1/2 B^-1 T^1/2 K b with b = T f + slope, B = I + T^1/2 K T^1/2
-        b, root = tau * f + slope, np.sqrt(tau)
-        L = site_cholesky(K, tau)
-        inner = cho_solve((L, True), root * (K @ b), check_finite=False)
-        direction = b - root * inner - beta
+        direction: Array | None = None if curvature.max() <= 0 else _signed_direction(K, slope - beta, -curvature)
+        if direction is None or _gain(y, likelihood, weight, beta, f, value, K, direction) <= 0:
+            # beta_new = b - T^1/2 B^-1 T^1/2 K b with b = T f + slope, B = I + T^1/2 K T^1/2
+            b, root = tau * f + slope, np.sqrt(tau)
+            L = site_cholesky(K, tau)
+            inner = cho_solve((L, True), root * (K @ b), check_finite=False)
+            direction = b - root * inner - beta
         K_direction = K @ direction
         length = 1.0
         while length > 1e-10:
@@ -46,9 +52,28 @@ def newton_map(
         if close:
             return beta, K @ beta, n_iter, True
         residual = likelihood.derivatives(y, f, weight).slope - beta
-        close = 0.5 * residual @ K @ residual <= tol * abs(value)
+        close = bool(0.5 * residual @ K @ residual <= tol * abs(value))
     return beta, K @ beta, max_iter, close
 
 
 def _value(y: Array, likelihood: Likelihood, weight: Array | None, beta: Array, f: Array) -> float:
     return float(likelihood.log_prob(y, f, weight).sum() - 0.5 * beta @ f)
+
+
+def _signed_direction(K: Array, residual: Array, tau: Array) -> Array:
+    """Newton's step in beta with precisions of both signs: (I + T K) d = residual."""
+    return np.asarray(np.linalg.solve(np.eye(len(tau)) + tau[:, None] * K, residual), dtype=np.float64)
+
+
+def _gain(
+    y: Array,
+    likelihood: Likelihood,
+    weight: Array | None,
+    beta: Array,
+    f: Array,
+    value: float,
+    K: Array,
+    direction: Array,
+) -> float:
+    """How much the whole step gains; what is lost to rounding counts as a gain."""
+    return _value(y, likelihood, weight, beta + direction, f + K @ direction) - value + 1e-12 * abs(value)

@@ -86,7 +86,7 @@ class EP(InferenceDefaults):
 
     name: ClassVar[str] = "ep"
     gives_cavities: ClassVar[bool] = True
-    requires: ClassVar[tuple[str, ...]] = ("tilted_moments",)
+    requires: ClassVar[tuple[str, ...]] = ("tilted_moments", "initial_sites")
 
     def without_gradients(self) -> Self:
         """Return the same inference without `d_gram`."""
@@ -178,9 +178,8 @@ class EP(InferenceDefaults):
 
 def cold_sites(y: Array, likelihood: Likelihood, weight: Array | None) -> Array:
     """Sites to start from when nothing is known: the likelihood's own, or none (the prior)."""
-    if hasattr(likelihood, "initial_sites"):
-        return np.concatenate(likelihood.initial_sites(y, weight))
-    return np.zeros(2 * len(y))
+    sites = likelihood.initial_sites(y, weight)
+    return np.zeros(2 * len(y)) if sites is None else np.concatenate(sites)
 
 
 def evaluate(K: Array, y: Array, likelihood: Likelihood, weight: Array | None, sites: Array) -> State | None:

@@ -8,23 +8,29 @@ with T = diag(tau) the curvature of the log-likelihood at f*, or what stands for
   Gaussian with the integral C/(alpha (C - alpha)) of the two exponential flanks;
 - epsilon-insensitive: the same with |b| for alpha, at rows on the edge of the tube, where the kink is the same one;
 - squared hinge: C exp(-a/(1 - y f*)) at support vectors (Gold & Sollich 2003, eq. 17);
-- logistic: minus the second derivative.
+- smooth likelihoods (logistic, Gaussian, Student's t): minus the second derivative.
 
 Gradients differentiate f* and tau implicitly through the active set: exact wherever the set does not change.
 """
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.linalg import cho_solve, solve_triangular
-from scipy.special import expit
 
-from softmargin._linalg import Array, cholesky, inverse_from_cholesky, log_det_from_cholesky
+from softmargin._linalg import (
+    Array,
+    NotPositiveDefiniteError,
+    cholesky,
+    inverse_from_cholesky,
+    log_det_from_cholesky,
+)
 from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference.map import MAP, dual_problem
 from softmargin.inference.posterior import Posterior
-from softmargin.likelihoods import EpsilonInsensitive, Hinge, Likelihood, Logistic, SquaredHinge
+from softmargin.inference.sites.gaussian import site_gaussian
+from softmargin.likelihoods import Likelihood
 from softmargin.svm import active_set, gather
 
 WEAKEST_SITE = 1e-14
@@ -46,6 +52,7 @@ class Laplace(InferenceDefaults):
 
     Examples
     --------
+    >>> from softmargin.likelihoods import Hinge
     >>> K, y = np.array([[2.0, 0.0], [0.0, 2.0]]), np.array([1.0, -1.0])
     >>> round(Laplace().infer(K, y, Hinge(C=1.0)).log_evidence, 4)
     -1.3335
@@ -56,7 +63,7 @@ class Laplace(InferenceDefaults):
     gradients: bool = True
 
     name: ClassVar[str] = "laplace"
-    requires: ClassVar[tuple[str, ...]] = ("log_prob", "derivatives", "d_log_prob_d_params")
+    requires: ClassVar[tuple[str, ...]] = ("log_prob", "derivatives", "map_curvature", "site_precision_at_map")
 
     def without_gradients(self) -> Self:
         """Return the same inference without `d_gram`."""
@@ -72,27 +79,24 @@ class Laplace(InferenceDefaults):
     ) -> Posterior:
         """Infer the posterior over the latent values; see `Inference.infer`."""
         check_likelihood(self, likelihood)
-        if not isinstance(likelihood, Hinge | SquaredHinge | EpsilonInsensitive | Logistic):
+        if not likelihood.is_smooth and likelihood.site_precision_at_map(np.ones(1), np.ones(1), 1.0) is None:
             raise TypeError(
-                "inference 'laplace' knows the curvature of hinge, squared_hinge, epsilon_insensitive and logistic; "
-                f"for {type(likelihood).__name__} use inference='ep'"
+                "inference 'laplace' needs what stands for the curvature at the kinks of a likelihood, and "
+                f"{type(likelihood).__name__} does not implement site_precision_at_map. Use inference='ep' with it"
             )
         mode = MAP(tol=self.tol, gradients=self.gradients).infer(K, y, likelihood, weight, start)
-        if isinstance(likelihood, Logistic):
+        if likelihood.is_smooth:
             return _smooth(K, y, likelihood, weight, mode)
         return _kinked(K, y, likelihood, weight, mode, self.smoothing)
 
 
-def _kinked(
-    K: Array, y: Array, likelihood: Likelihood, weight: Array | None, mode: Posterior, smoothing: float
-) -> Posterior:
+def _kinked(K: Array, y: Array, likelihood: Any, weight: Array | None, mode: Posterior, smoothing: float) -> Posterior:
     """The SVM's posterior: curvature on the free rows only, differentiated through the active set."""
     active = active_set(K, dual_problem(likelihood, y, weight), float(likelihood.C), mode.beta, mode.mean)
     C = active.C * (np.ones_like(y) if weight is None else weight)
     F = active.free
     tau, by_alpha, by_C = np.zeros_like(y), np.zeros_like(y), np.zeros_like(y)
-    precision = _smoothed if isinstance(likelihood, SquaredHinge) else _kink
-    tau[F], by_alpha[F], by_C[F] = precision(active.alpha[F], C[F], smoothing)
+    tau[F], by_alpha[F], by_C[F] = likelihood.site_precision_at_map(active.alpha[F], C[F], smoothing)
     posterior, on_tau = _gaussian(K, replace(mode, beta=active.beta, mean=active.mean), tau)
     if on_tau is None:
         return posterior
@@ -102,39 +106,53 @@ def _kinked(
     return _add_gradient(posterior, mode, d_gram, d_params[: len(likelihood.param_names)])
 
 
-def _kink(alpha: Array, C: Array, smoothing: float) -> tuple[Array, Array, Array]:
-    """tau = 2 pi g^2, g = alpha (C - alpha)/C, and its derivatives with respect to alpha and C."""
-    g = alpha * (C - alpha) / C
-    return 2 * np.pi * g**2, 4 * np.pi * g * (1 - 2 * alpha / C), 4 * np.pi * g * (alpha / C) ** 2
-
-
-def _smoothed(alpha: Array, C: Array, smoothing: float) -> tuple[Array, Array, Array]:
-    """tau = C exp(-a C/alpha), because 1 - y f = alpha/C, and its derivatives with respect to alpha and C."""
-    ratio = smoothing * C / alpha
-    tau = C * np.exp(-ratio)
-    return tau, tau * ratio / alpha, np.exp(-ratio) * (1 - ratio)
-
-
-def _smooth(K: Array, y: Array, likelihood: Logistic, weight: Array | None, mode: Posterior) -> Posterior:
-    """Gaussian-process classification: with W = -(ln p)'' the mode moves by (I + K W) df = dK b + K d(slope)."""
-    w = np.ones_like(y) if weight is None else weight
-    f, C = mode.mean, likelihood.C
-    p = expit(C * f)
-    W = w * C**2 * p * (1 - p)
-    W_f = C * W * (1 - 2 * p)
-    # Derivatives at fixed f of W and of the slope C (y01 - p) w.
-    W_C = 2 * W / C + f * W * (1 - 2 * p)
-    slope_C = w * ((y > 0) - p) - f * W / C
-    posterior, on_tau = _gaussian(K, mode, W)
+def _smooth(K: Array, y: Array, likelihood: Likelihood, weight: Array | None, mode: Posterior) -> Posterior:
+    """A Gaussian process: with W = -(ln p)'' the mode moves by (I + K W) df = dK b + K d(slope)."""
+    W = likelihood.map_curvature(y, mode.mean, weight)
+    posterior, on_tau = _gaussian(K, mode, W.precision) if W.precision.min() >= 0 else _signed(K, mode, W.precision)
     if on_tau is None:
         return posterior
-    assert posterior.site_precision is not None
-    # g'df with g = on_tau W_f: u = (I + W K)^-1 g, so that g'df = u'dK b + (K u)'slope_C dC
-    g, root = on_tau * W_f, np.sqrt(posterior.site_precision)
-    u = g - root * cho_solve((posterior.factor, True), root * (K @ g), check_finite=False)
+    # g'df with g = on_tau dW/df: u = (I + W K)^-1 g, so that g'df = u'dK b + (K u)'d(slope)/dparam
+    u = _solve(K, posterior, on_tau * W.d_f)
     half = np.outer(u, 0.5 * mode.beta)
-    by_C = on_tau @ W_C + (K @ u) @ slope_C
-    return _add_gradient(posterior, mode, half + half.T, np.array([by_C]))
+    by_params = W.d_params @ on_tau + W.slope_d_params @ (K @ u)
+    return _add_gradient(posterior, mode, half + half.T, by_params)
+
+
+def _solve(K: Array, posterior: Posterior, g: Array) -> Array:
+    """(I + W K)^-1 g."""
+    if posterior.precision_gap is not None:
+        return g - posterior.precision_gap @ (K @ g)
+    assert posterior.site_precision is not None
+    root = np.sqrt(posterior.site_precision)
+    return g - root * cho_solve((posterior.factor, True), root * (K @ g), check_finite=False)
+
+
+def _signed(K: Array, mode: Posterior, tau: Array) -> tuple[Posterior, Array | None]:
+    """`_gaussian` for a likelihood that is not log-concave: some precisions are negative."""
+    try:
+        g = site_gaussian(K, tau, mode.beta + tau * mode.mean)
+    except NotPositiveDefiniteError:
+        raise ValueError(
+            "inference 'laplace' found a point that is not a maximum of the posterior: this likelihood is not "
+            "log-concave and has several explanations of the rows. Use inference='ep' or 'variational'"
+        ) from None
+    posterior = Posterior(
+        beta=mode.beta,
+        mean=mode.mean,
+        log_evidence=mode.log_evidence - 0.5 * g.log_det,
+        method="laplace",
+        variance=g.variance,
+        site_precision=g.tau,
+        site_shift=mode.beta + g.tau * mode.mean,
+        factor=g.factor,
+        precision_gap=None if g.factor is not None else g.precision_gap(),
+        converged=mode.converged,
+        n_iter=mode.n_iter,
+    )
+    if mode.d_gram is None:
+        return posterior, None
+    return replace(posterior, d_gram=-0.5 * g.precision_gap()), -0.5 * g.variance
 
 
 def _gaussian(K: Array, mode: Posterior, tau: Array) -> tuple[Posterior, Array | None]:

@@ -1,7 +1,7 @@
 """The support vector machine itself: the most probable latent function (Sollich 2002, section 3; MAP).
 
-For hinge, squared hinge and epsilon-insensitive likelihoods the dual of `_box` is solved by `_dual` to a relative
-duality gap; for the logistic likelihood, Newton's equations. The value is ln Q* of Gold & Sollich 2003, section 3,
+For likelihoods with kinks (hinge, squared hinge, epsilon-insensitive) the dual problem that they give is solved to a
+relative duality gap; for smooth ones, Newton's equations. The value is ln Q* of Gold & Sollich 2003, section 3,
 in nats for all rows together: sum_i ln p(y_i | f_i) - beta'K beta / 2, normalising constants included.
 """
 
@@ -17,7 +17,7 @@ from softmargin._linalg import Array
 from softmargin.inference._newton import newton_map
 from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference.posterior import Posterior
-from softmargin.likelihoods import EpsilonInsensitive, Likelihood, Logistic
+from softmargin.likelihoods import Likelihood
 from softmargin.svm import BoxProblem, DualSolution, solve_dual
 
 Mask = NDArray[np.bool_]
@@ -81,7 +81,7 @@ class MAP(InferenceDefaults):
     gradients: bool = True
 
     name: ClassVar[str] = "map"
-    requires: ClassVar[tuple[str, ...]] = ("log_prob", "derivatives", "d_log_prob_d_params")
+    requires: ClassVar[tuple[str, ...]] = ("log_prob", "derivatives", "d_map_value_d_params")
 
     def without_gradients(self) -> Self:
         """Return the same inference without `d_gram`."""
@@ -98,7 +98,7 @@ class MAP(InferenceDefaults):
         """Find the most probable latent values; see `Inference.infer`. A row of weight 0 is a removed row."""
         check_likelihood(self, likelihood)
         beta0 = None if start is None else start.beta
-        if isinstance(likelihood, Logistic):
+        if likelihood.is_smooth:
             beta, mean, n_iter, converged = newton_map(K, y, likelihood, weight, beta0, self.tol, self.max_iter)
             if not converged:
                 _warn(f"Newton's method did not converge in {n_iter} steps")
@@ -109,7 +109,7 @@ class MAP(InferenceDefaults):
         if not self.gradients:
             return posterior
         # Envelope theorem: at the optimum d ln Q*/dK = beta beta'/2, and parameters act through ln p alone.
-        d_params = _d_params(y, likelihood, weight, beta, mean)
+        d_params = likelihood.d_map_value_d_params(y, mean, weight, beta)
         return replace(posterior, d_gram=np.outer(0.5 * beta, beta), d_params=d_params)
 
     def _checked(self, solution: DualSolution) -> tuple[Array, Array, int, bool]:
@@ -122,15 +122,14 @@ class MAP(InferenceDefaults):
 
 
 def dual_problem(likelihood: Likelihood, y: Array, weight: Array | None = None) -> BoxProblem:
-    """Write down the SVM's dual; a TypeError says which likelihoods have one."""
-    dual = getattr(likelihood, "dual", None)
-    if dual is None:
+    """Write down the SVM's dual; a TypeError says what a likelihood without one can do."""
+    problem = likelihood.dual(y, weight)
+    if problem is None:
         raise TypeError(
-            f"inference 'map' solves the dual of hinge, squared_hinge and epsilon_insensitive and Newton's equations "
-            f"of logistic; {type(likelihood).__name__} has no concave log-likelihood of these forms. "
-            "Use likelihood 'hinge' for the SVM, or another inference."
+            f"inference 'map' needs a likelihood with kinks to give its dual problem, and {type(likelihood).__name__} "
+            "does not implement dual. Use inference='ep' with it, a loss with a dual ('hinge', 'squared_hinge', "
+            "'epsilon_insensitive'), or, if its second derivative is continuous, set is_smooth = True"
         )
-    problem: BoxProblem = dual(y, weight)
     return problem
 
 
@@ -153,13 +152,3 @@ def _posterior(
 ) -> Posterior:
     value = float(likelihood.log_prob(y, mean, weight).sum() - 0.5 * beta @ mean)
     return Posterior(beta, mean, value, "map", converged=converged, n_iter=n_iter)
-
-
-def _d_params(y: Array, likelihood: Likelihood, weight: Array | None, beta: Array, mean: Array) -> Array:
-    """d ln Q* / d parameters at fixed f, shape (n_params,)."""
-    d_params = likelihood.d_log_prob_d_params(y, mean, weight).sum(axis=1)
-    if isinstance(likelihood, EpsilonInsensitive):
-        # Marginal rows sit on a kink of the loss in epsilon; the dual's slope there is |beta|, not 0 or C.
-        w = np.ones(len(y)) if weight is None else weight
-        d_params[1] = w.sum() * likelihood.d_log_norm[1] + np.abs(beta).sum()
-    return d_params

@@ -172,7 +172,7 @@ class Sparse(InferenceDefaults):
 
     name: ClassVar[str] = "sparse"
     needs_gram: ClassVar[bool] = False
-    requires: ClassVar[tuple[str, ...]] = ("expected_log_prob",)
+    requires: ClassVar[tuple[str, ...]] = ("expected_log_prob", "initial_sites")
 
     def infer_inputs(
         self,
@@ -211,7 +211,7 @@ class Sparse(InferenceDefaults):
         check_likelihood(self, likelihood)
         prior = SparsePrior.at(kernel, np.asarray(Z, dtype=np.float64), self.dtype)
         q = Gaussian.prior(len(Z))
-        if start is None and hasattr(likelihood, "initial_sites"):
+        if start is None and likelihood.initial_sites(np.zeros(1)) is not None:
             q = Gaussian.from_sums(rows.total(StartStatistic(prior, likelihood)))
         if start is not None and len(start.Z) == len(Z):
             q = Gaussian(start.whitened_mean, start.precision_factor)

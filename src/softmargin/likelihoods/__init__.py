@@ -1,43 +1,36 @@
-"""Likelihoods p(y | f), one file each. Open one to read its formulas; see `_protocol.py` for the contract."""
+"""Likelihoods p(y | f), one file each. Open one to read its formulas; see `_protocol.py` for the contract.
 
-from softmargin.likelihoods._defaults import LikelihoodDefaults
-from softmargin.likelihoods._protocol import Derivatives, ExpectedLogProb, Likelihood, TiltedMoments, TiltedSlopes
-from softmargin.likelihoods.epsilon_insensitive import EpsilonInsensitive
-from softmargin.likelihoods.hinge import Hinge
-from softmargin.likelihoods.link import Link, SquaredLink
-from softmargin.likelihoods.logistic import Logistic
-from softmargin.likelihoods.noise_mixture import NoiseMixture, SampledMixture, sample_noise
-from softmargin.likelihoods.squared_hinge import SquaredHinge
+The imports below are the registry: a likelihood added here is found by `loss=` and walked by the tests.
+"""
 
-LIKELIHOODS: dict[str, type] = {
-    cls.name: cls for cls in (Hinge, SquaredHinge, Link, SquaredLink, Logistic, EpsilonInsensitive)
+from typing import Any
+
+from softmargin.likelihoods._defaults import LikelihoodDefaults as LikelihoodDefaults
+from softmargin.likelihoods._protocol import Derivatives as Derivatives
+from softmargin.likelihoods._protocol import ExpectedLogProb as ExpectedLogProb
+from softmargin.likelihoods._protocol import Likelihood as Likelihood
+from softmargin.likelihoods._protocol import MapCurvature as MapCurvature
+from softmargin.likelihoods._protocol import TiltedMoments as TiltedMoments
+from softmargin.likelihoods._protocol import TiltedSlopes as TiltedSlopes
+from softmargin.likelihoods.epsilon_insensitive import EpsilonInsensitive as EpsilonInsensitive
+from softmargin.likelihoods.hinge import Hinge as Hinge
+from softmargin.likelihoods.link import Link as Link
+from softmargin.likelihoods.link import SquaredLink as SquaredLink
+from softmargin.likelihoods.logistic import Logistic as Logistic
+from softmargin.likelihoods.noise_mixture import NoiseMixture as NoiseMixture
+from softmargin.likelihoods.noise_mixture import SampledMixture as SampledMixture
+from softmargin.likelihoods.squared_hinge import SquaredHinge as SquaredHinge
+
+LIKELIHOODS: dict[str, Any] = {
+    cls.name: cls
+    for cls in tuple(vars().values())
+    if isinstance(cls, type) and issubclass(cls, LikelihoodDefaults) and cls is not LikelihoodDefaults
 }
-"""The registry: name -> class. A class added here is found by `loss=` and walked by the grid tests."""
+"""The registry: name -> class, of every likelihood imported above."""
 
 
-def get_likelihood(name: str) -> type:
+def get_likelihood(name: str) -> Any:
     """Return the likelihood class registered under a name."""
     if name not in LIKELIHOODS:
         raise ValueError(f"unknown loss {name!r}; choose one of {sorted(LIKELIHOODS)}")
     return LIKELIHOODS[name]
-
-
-__all__ = [
-    "LIKELIHOODS",
-    "Derivatives",
-    "EpsilonInsensitive",
-    "ExpectedLogProb",
-    "Hinge",
-    "Likelihood",
-    "LikelihoodDefaults",
-    "Link",
-    "Logistic",
-    "NoiseMixture",
-    "SampledMixture",
-    "SquaredHinge",
-    "SquaredLink",
-    "TiltedMoments",
-    "TiltedSlopes",
-    "get_likelihood",
-    "sample_noise",
-]

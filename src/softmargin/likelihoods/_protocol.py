@@ -6,21 +6,16 @@ Class labels are -1 and +1. Normalising constants of the likelihood (Sollich's k
 prefactor) are part of `log_prob` and of everything derived from it. A row of weight zero contributes exactly
 nothing: value and derivatives are 0.
 
-Beyond the protocol a likelihood may offer
-
-- ``log_v(f)`` and ``d_log_v(f)``: where p sums over y to v(f) <= 1 instead of 1 (the two hinges), ln v(f) and
-  its derivatives with respect to f and to C; the conditional and the joint evidence need them;
-- ``prob(y, f)``: the class probability itself, for normalised classifiers;
-- ``noise_variance``: the variance of y given f, for regression;
-- ``tilted_slopes(y, m, v, weight)``: derivatives of `tilted_moments` (`TiltedSlopes`) in closed form, where
-  leave-one-out would otherwise take differences;
-- ``initial_sites(y, weight)``: precisions and shifts (tau, nu), each of shape (n,), from which EP starts.
+`LikelihoodDefaults` supplies everything but `log_prob`, by differences and quadrature; a likelihood gives what it
+knows in closed form.
 """
 
-from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from softmargin.svm import BoxProblem
 
 Array = NDArray[np.float64]
 
@@ -75,6 +70,19 @@ class ExpectedLogProb(NamedTuple):
     """Shape (n_params, n)."""
 
 
+class MapCurvature(NamedTuple):
+    """The precision -d2 log_prob/df2 of a smooth likelihood and what it depends on."""
+
+    precision: Array
+    """Shape (n,)."""
+    d_f: Array
+    """Its derivative in f, shape (n,)."""
+    d_params: Array
+    """Its derivatives with respect to the parameters at fixed f, shape (n_params, n)."""
+    slope_d_params: Array
+    """The derivatives of the slope of `log_prob` with respect to the parameters at fixed f, shape (n_params, n)."""
+
+
 @runtime_checkable
 class Likelihood(Protocol):
     """A frozen dataclass of its own parameters; see the module's docstring for the conventions."""
@@ -83,11 +91,15 @@ class Likelihood(Protocol):
     param_names: ClassVar[tuple[str, ...]]
     """The dataclass fields that can be learnt, e.g. ``("C",)`` or ``("C", "epsilon")``."""
     is_classifier: ClassVar[bool]
-
-    @property
-    def C(self) -> float:
-        """Inverse noise level."""
-        ...
+    is_smooth: ClassVar[bool]
+    """Whether `log_prob` has a continuous second derivative in f."""
+    is_normalised: ClassVar[bool]
+    """Whether p sums (integrates) to one over y."""
+    slack_power: ClassVar[int | None]
+    """p, where the loss is max(1 - y f, 0)^p / p."""
+    param_units: ClassVar[dict[str, float]]
+    param_bounds: ClassVar[dict[str, tuple[float, float]]]
+    param_start: ClassVar[dict[str, float]]
 
     def log_prob(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """ln p(y | f) times the weight."""
@@ -111,4 +123,49 @@ class Likelihood(Protocol):
 
     def normalised(self) -> "Likelihood":
         """The likelihood that sums (integrates) to one over y; itself if it already does."""
+        ...
+
+    def log_odds(self, f: Array) -> Array:
+        """ln P(+1 | f)/P(-1 | f) (classification)."""
+        ...
+
+    def map_curvature(self, y: Array, f: Array, weight: Array | None = None) -> MapCurvature:
+        """What stands in the determinant of Laplace's approximation (laplace, smooth likelihoods)."""
+        ...
+
+    def site_precision_at_map(self, alpha: Array, C: Array, smoothing: float) -> tuple[Array, Array, Array] | None:
+        """The same for likelihoods with a dual problem, at its free rows; None if there is nothing."""
+        ...
+
+    def d_map_value_d_params(self, y: Array, f: Array, weight: Array | None, beta: Array) -> Array:
+        """d/d parameters of sum ln p(y | f) at the most probable f = K beta, shape (n_params,) (map)."""
+        ...
+
+    def dual(self, y: Array, weight: Array | None = None) -> BoxProblem | None:
+        """The dual problem of the support vector machine; None if there is none (map)."""
+        ...
+
+    def initial_sites(self, y: Array, weight: Array | None = None) -> tuple[Array, Array] | None:
+        """Precisions and shifts (tau, nu) to start from, each of shape (n,); None: the prior (ep, sparse)."""
+        ...
+
+    def tilted_slopes(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedSlopes:
+        """Derivatives of `tilted_moments` (leave-one-out)."""
+        ...
+
+    def in_units(self, scale: float) -> Self:
+        """The same noise for targets multiplied by `scale` (regression)."""
+        ...
+
+    def predictive(self, mean: Array, variance: Array) -> Any:
+        """The distribution of y for f ~ N(mean, variance) (regression)."""
+        ...
+
+    @property
+    def noise_variance(self) -> float:
+        """Variance of y given f (regression)."""
+        ...
+
+    def sample_noise(self, shape: tuple[int, ...], rng: np.random.RandomState) -> Array:
+        """Draw y - f (regression)."""
         ...

@@ -44,8 +44,8 @@ class SlackLikelihood(LikelihoodDefaults, ABC):
     param_names: ClassVar[tuple[str, ...]] = ("C",)
     param_bounds: ClassVar[dict[str, Range]] = {"C": POLICY.likelihood.C}
     is_classifier: ClassVar[bool] = True
-    power: ClassVar[int]
-    """p of the loss max(1 - z, 0)^p / p."""
+    is_smooth: ClassVar[bool] = False
+    is_normalised: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -93,13 +93,17 @@ class SlackLikelihood(LikelihoodDefaults, ABC):
         w = 1.0 if weight is None else weight
         return (w * (self.d_log_kappa - self.loss(y * f)))[None]
 
+    def log_odds(self, f: Array) -> Array:
+        """ln Q(+1 | f)/Q(-1 | f), which is that of the class probability."""
+        return self.normalised().log_odds(f)
+
     def log_v(self, f: Array) -> Array:
         """ln v(f) = ln[Q(+1 | f) + Q(-1 | f)] <= 0."""
-        return log_mass(f, self.C, self.log_kappa, self.power == 2)
+        return log_mass(f, self.C, self.log_kappa, self.slack_power == 2)
 
     def d_log_v(self, f: Array) -> tuple[Array, Array]:
         """Return the derivatives of ln v(f) with respect to f and to C."""
-        return mass_slopes(f, self.C, self.d_log_kappa, self.power == 2)
+        return mass_slopes(f, self.C, self.d_log_kappa, self.slack_power == 2)
 
     def tilted_moments(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedMoments:
         """Integrate Q(y | f)^w against N(f; m, v), in closed form."""

@@ -5,15 +5,17 @@ Tilted moments are eqs. 3.5-3.9 in a form referred to the kinks t +- epsilon (`_
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr, ndtr
+from scipy.special import ndtr
 
 from softmargin.likelihoods._defaults import LikelihoodDefaults
-from softmargin.likelihoods._gauss import LOG_SQRT_HALF_PI, log_phi, rho
+from softmargin.likelihoods._gauss import log_phi, rho
+from softmargin.likelihoods._kinks import kink_precision
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
 from softmargin.likelihoods._tube_moments import tube_moments
+from softmargin.likelihoods._tube_noise import lower_cdf, lower_quantile
 from softmargin.policy import POLICY, Range
 from softmargin.svm import BoxProblem
 
@@ -44,8 +46,9 @@ class EpsilonInsensitive(LikelihoodDefaults):
     param_names: ClassVar[tuple[str, ...]] = ("C", "epsilon")
     param_bounds: ClassVar[dict[str, Range]] = {"C": POLICY.likelihood.C, "epsilon": POLICY.likelihood.epsilon}
     param_units: ClassVar[dict[str, float]] = {"C": -1.0, "epsilon": 1.0}
-    """Power of the unit of y that each parameter has."""
+    param_start: ClassVar[dict[str, float]] = {"C": 5.4, "epsilon": 0.4}
     is_classifier: ClassVar[bool] = False
+    is_smooth: ClassVar[bool] = False
 
     @property
     def log_norm(self) -> float:
@@ -125,25 +128,32 @@ class EpsilonInsensitive(LikelihoodDefaults):
         C = self.C * (np.ones_like(y) if weight is None else weight)
         return BoxProblem(y, -C, C, np.zeros_like(y), float(self.epsilon))
 
-    def in_units(self, scale: float) -> "EpsilonInsensitive":
-        """The noise of `scale` times the target."""
-        return EpsilonInsensitive(self.C / scale, self.epsilon * scale)
+    def site_precision_at_map(self, alpha: Array, C: Array, smoothing: float) -> tuple[Array, Array, Array]:
+        """2 pi [alpha (C - alpha)/C]^2 at rows on the edge of the tube, where the kink is the hinge's."""
+        return kink_precision(alpha, C)
 
-    def normalised(self) -> Self:
-        """Return itself: it integrates to one over y."""
-        return self
+    def d_map_value_d_params(self, y: Array, f: Array, weight: Array | None, beta: Array) -> Array:
+        """Return d/d(C, epsilon) of sum ln p(y | f) at the most probable f, shape (2,)."""
+        d_params = self.d_log_prob_d_params(y, f, weight).sum(axis=1)
+        # Marginal rows sit on a kink of the loss in epsilon; the dual's slope there is |beta|, not 0 or C.
+        w = np.ones(len(y)) if weight is None else weight
+        d_params[1] = w.sum() * self.d_log_norm[1] + np.abs(beta).sum()
+        return d_params
 
+    def noise_cdf(self, d: Array, s: Array) -> Array:
+        """Probability that the noise plus a Gaussian of standard deviation s is at most d, in closed form."""
+        lower = lower_cdf(self.C, self.epsilon, -np.abs(d), s)
+        return np.where(d <= 0, lower, 1 - lower)
 
-def log_tail(edge: Array, slope: Array) -> Array:
-    """ln of the integral of phi(x) exp(slope (x - edge)) over x < edge.
+    def noise_quantile(self, level: float, s: Array) -> Array:
+        """Invert `noise_cdf` at a level, shape (n,)."""
+        d = lower_quantile(self, min(level, 1 - level), s)
+        return d if level <= 0.5 else -d
 
-    It is phi(edge) M(slope - edge), M(a) = sqrt(pi/2) erfcx(a / sqrt 2) = Phi(-a)/phi(a).
-    """
-    a = slope - edge
-    # For very negative a erfcx overflows: there exp(slope^2/2 - slope edge) Phi(-a) is safe.
-    near = np.maximum(a, -8.0)
-    return np.where(
-        a > -8,
-        log_phi(edge) + LOG_SQRT_HALF_PI + np.log(erfcx(near / np.sqrt(2))),
-        slope * (slope / 2 - edge) + log_ndtr(-a),
-    )
+    def sample_noise(self, shape: tuple[int, ...], rng: np.random.RandomState) -> Array:
+        """Draw from the noise density."""
+        q = self.epsilon * self.C
+        top = rng.uniform(-self.epsilon, self.epsilon, size=shape)
+        tail = self.epsilon + rng.exponential(1 / self.C, size=shape)
+        sign = np.where(rng.uniform(size=shape) < 0.5, -1.0, 1.0)
+        return np.where(rng.uniform(size=shape) < q / (1 + q), top, sign * tail)

@@ -12,6 +12,7 @@ from scipy.special import expit, ndtr
 
 from softmargin.likelihoods._gauss import log_phi, rho
 from softmargin.likelihoods._hinge_moments import hinge_moments
+from softmargin.likelihoods._kinks import kink_precision
 from softmargin.likelihoods._protocol import Array, TiltedSlopes
 from softmargin.likelihoods._slack import ExpectedLoss, SlackLikelihood, TiltedLoss
 from softmargin.likelihoods.link import Link
@@ -35,7 +36,7 @@ class Hinge(SlackLikelihood):
     """
 
     name: ClassVar[str] = "hinge"
-    power: ClassVar[int] = 1
+    slack_power: ClassVar[int | None] = 1
 
     @property
     def log_kappa(self) -> float:
@@ -76,6 +77,10 @@ class Hinge(SlackLikelihood):
     def normalised(self) -> Link:
         """Return the class probability P(y | f) = Q(y | f) / v(f)."""
         return Link(self.C)
+
+    def site_precision_at_map(self, alpha: Array, C: Array, smoothing: float) -> tuple[Array, Array, Array]:
+        """2 pi [alpha (C - alpha)/C]^2 at marginal rows."""
+        return kink_precision(alpha, C)
 
     def dual(self, y: Array, weight: Array | None = None) -> BoxProblem:
         """Return the SVM's dual: y beta in [0, C w]."""

@@ -5,7 +5,7 @@ class probability (Sollich 2002, eq. 33). It is not log-concave at y f = -1, so 
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit, log_expit
@@ -43,16 +43,13 @@ class Link(LikelihoodDefaults):
     param_names: ClassVar[tuple[str, ...]] = ("C",)
     param_bounds: ClassVar[dict[str, Range]] = {"C": POLICY.likelihood.C}
     is_classifier: ClassVar[bool] = True
+    is_smooth: ClassVar[bool] = False
     _kind: ClassVar[int] = HINGE_LINK
 
     def odds(self, z: Array) -> tuple[Array, Array, Array]:
         """Return r(z) = l(-z) - l(z) and its first two derivatives; ln-odds are C r."""
         inside = np.abs(z) <= 1
         return z + np.clip(z, -1, 1), np.where(inside, 2.0, 1.0), np.zeros_like(z)
-
-    def log_odds(self, f: Array) -> Array:
-        """ln P(+1 | f)/P(-1 | f)."""
-        return self.C * self.odds(f)[0]
 
     def prob(self, y: Array | float, f: Array) -> Array:
         """P(y | f)."""
@@ -88,9 +85,9 @@ class Link(LikelihoodDefaults):
         value, d_mean, d_var, d_C = expected_log_sigmoid(y * m, v, float(self.C), w, self._kind)
         return ExpectedLogProb(value, y * d_mean, d_var, d_C[None])
 
-    def normalised(self) -> Self:
-        """Return itself: it sums to one over y."""
-        return self
+    def log_odds(self, f: Array) -> Array:
+        """ln P(+1 | f)/P(-1 | f) = C r(f)."""
+        return self.C * self.odds(f)[0]
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import expit
 
-from softmargin.likelihoods._protocol import Array
+from softmargin.likelihoods._protocol import Array, MapCurvature
 from softmargin.likelihoods._sigmoid_quadrature import LOGISTIC
 from softmargin.likelihoods.link import Link
 
@@ -27,8 +28,18 @@ class Logistic(Link):
     """
 
     name: ClassVar[str] = "logistic"
+    is_smooth: ClassVar[bool] = True
     _kind: ClassVar[int] = LOGISTIC
 
     def odds(self, z: Array) -> tuple[Array, Array, Array]:
         """Return r(z) = z and its first two derivatives."""
         return z, np.ones_like(z), np.zeros_like(z)
+
+    def map_curvature(self, y: Array, f: Array, weight: Array | None = None) -> MapCurvature:
+        """W = w C^2 p (1 - p), p = sigmoid(C f), and its derivatives; the slope is C (y01 - p) w."""
+        w = np.ones_like(y) if weight is None else weight
+        p = expit(self.C * f)
+        W = w * self.C**2 * p * (1 - p)
+        d_C = 2 * W / self.C + f * W * (1 - 2 * p)
+        slope_d_C = w * ((y > 0) - p) - f * W / self.C
+        return MapCurvature(W, self.C * W * (1 - 2 * p), d_C[None], slope_d_C[None])

@@ -1,24 +1,15 @@
-"""The distribution of a new target: Gaussian latent value plus epsilon-insensitive noise, in closed form.
+"""The distribution of a new target: Gaussian latent value plus the noise of a regression likelihood.
 
-Gao, Gunn & Harris, eq. 5.2. The noise is a uniform variable on [-epsilon, epsilon] with probability q/(1 + q),
-q = epsilon C, and otherwise +-(epsilon + an exponential variable of rate C). With d = t - m, s = sqrt(v),
-A(u) = u Phi(u/s) + s phi(u/s) and E(u) = exp(C u + C^2 v/2) Phi(-u/s - C s) the distribution function is
-
-    F(d) = c [A(d + epsilon) - A(d - epsilon)]
-         + [Phi((d + epsilon)/s) + E(d + epsilon) + Phi((d - epsilon)/s) - E(epsilon - d)] / (2 (1 + q)),
-
-c = C/(2 (1 + q)). E is written with erfcx, and F is only ever evaluated for d <= 0, where nothing cancels:
-F(-d) = 1 - F(d).
+Gao, Gunn & Harris, eq. 5.2, for any noise: the likelihood gives the distribution function and the quantiles of its
+noise plus a Gaussian (`noise_cdf`, `noise_quantile`), in closed form for the epsilon-insensitive one.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
-from softmargin.likelihoods._gauss import rho
 from softmargin.likelihoods._protocol import Array
-from softmargin.likelihoods.epsilon_insensitive import EpsilonInsensitive, log_tail
 
 NARROWEST = 1e-8
 """Smallest standard deviation of the latent value, in units of the noise's: less cannot be told from a point."""
@@ -31,19 +22,20 @@ class NoiseMixture:
 
     Parameters
     ----------
-    likelihood : EpsilonInsensitive
+    likelihood : Likelihood
+        Of regression.
     mean, variance : ndarrays of shape (n,)
         Of the Gaussian part (the latent value, and a nugget where there is one).
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from softmargin.likelihoods import EpsilonInsensitive
     >>> mixture = NoiseMixture(EpsilonInsensitive(C=10.0, epsilon=0.1), np.zeros(1), np.full(1, 0.01))
     >>> mixture.quantile(np.array([0.025, 0.5, 0.975])).round(4) + 0.0
     array([[-0.38,  0.  ,  0.38]])
     """
 
-    likelihood: EpsilonInsensitive
+    likelihood: Any
     mean: Array = field(repr=False)
     variance: Array = field(repr=False)
 
@@ -54,26 +46,22 @@ class NoiseMixture:
 
     def log_density(self, y: Array) -> Array:
         """ln of the density at y, shape (n,)."""
-        return self.likelihood.tilted_moments(y, self.mean, self._width() ** 2).log_z
+        return np.asarray(self.likelihood.tilted_moments(y, self.mean, self._width() ** 2).log_z)
 
     def cdf(self, y: Array) -> Array:
         """Probability of a target up to y, shape (n,)."""
-        d = y - self.mean
-        lower = _lower_cdf(self.likelihood, -np.abs(d), self._width())
-        return np.where(d <= 0, lower, 1 - lower)
+        return np.asarray(self.likelihood.noise_cdf(y - self.mean, self._width()))
 
     def quantile(self, q: Array) -> Array:
         """Invert the distribution function; shape (n, n_q) for levels 0 < q < 1 of shape (n_q,)."""
         s = self._width()
         out = np.empty((len(self.mean), len(q)))
         for k, level in enumerate(q):
-            d = _invert(self.likelihood, min(float(level), 1 - float(level)), s)
-            out[:, k] = self.mean + (d if level <= 0.5 else -d)
+            out[:, k] = self.mean + self.likelihood.noise_quantile(float(level), s)
         return out
 
     def _width(self) -> Array:
-        floor = NARROWEST * np.sqrt(self.likelihood.noise_variance)
-        return np.maximum(np.sqrt(self.variance), floor)
+        return np.maximum(np.sqrt(self.variance), NARROWEST * np.sqrt(_finite_variance(self.likelihood)))
 
 
 @dataclass(frozen=True)
@@ -82,14 +70,15 @@ class SampledMixture:
 
     Parameters
     ----------
-    likelihood : EpsilonInsensitive
+    likelihood : Likelihood
+        Of regression.
     means : ndarray of shape (n, n_samples)
         Mean of the Gaussian part at each row under each sample.
     variance : ndarray of shape (n,)
         Its variance, the same for all samples.
     """
 
-    likelihood: EpsilonInsensitive
+    likelihood: Any
     means: Array = field(repr=False)
     variance: Array = field(repr=False)
 
@@ -111,7 +100,7 @@ class SampledMixture:
     def _invert(self, level: float, shift: Array) -> Array:
         """Newton's method between the smallest and the largest quantile of the samples' own distributions."""
         low, high = self.means.min(axis=1) + shift, self.means.max(axis=1) + shift
-        unit = np.sqrt(self.variance + self.likelihood.noise_variance)
+        unit = np.sqrt(self.variance + _finite_variance(self.likelihood))
         t = self.means.mean(axis=1) + shift
         for _ in range(MAX_NEWTON):
             excess = self.cdf(t) - level
@@ -130,47 +119,10 @@ class SampledMixture:
         return NoiseMixture(self.likelihood, self.means.ravel(), variance), t
 
 
-def sample_noise(likelihood: EpsilonInsensitive, shape: tuple[int, ...], rng: np.random.RandomState) -> Array:
-    """Draw from the noise density."""
-    q = likelihood.epsilon * likelihood.C
-    top = rng.uniform(-likelihood.epsilon, likelihood.epsilon, size=shape)
-    tail = likelihood.epsilon + rng.exponential(1 / likelihood.C, size=shape)
-    sign = np.where(rng.uniform(size=shape) < 0.5, -1.0, 1.0)
-    return np.where(rng.uniform(size=shape) < q / (1 + q), top, sign * tail)
-
-
-def _lower_cdf(likelihood: EpsilonInsensitive, d: Array, s: Array) -> Array:
-    """F(d) for d <= 0, shape (n,), with full relative accuracy."""
-    C, epsilon = likelihood.C, likelihood.epsilon
-    near, far = (d + epsilon) / s, (d - epsilon) / s
-    near_phi, far_phi = ndtr(near), ndtr(far)
-    # A(u) = s Phi(u/s) rho(u/s)
-    top = C * s * (near_phi * rho(near) - far_phi * rho(far))
-    below = near_phi + np.exp(log_tail(-near, C * s))
-    above = far_phi - np.exp(log_tail(far, C * s))
-    return 0.5 * (top + below + above) / (1 + epsilon * C)
-
-
-def _invert(likelihood: EpsilonInsensitive, level: float, s: Array) -> Array:
-    """Solve F(d) = level <= 1/2 for d <= 0, shape (n,).
-
-    The density is log-concave, hence so is F, and Newton's method on ln F converges: from the right its first step
-    lands left of the root (the tangent lies above), and from there it climbs. A bracket catches steps too far out.
-    """
-    mean = np.zeros_like(s)
-    unit = np.sqrt(s**2 + likelihood.noise_variance)
-    low, high = np.full_like(s, -np.inf), np.zeros_like(s)
-    d = np.zeros_like(s)
-    for _ in range(MAX_NEWTON):
-        F = _lower_cdf(likelihood, d, s)
-        low, high = np.where(level > F, d, low), np.where(level > F, high, d)
-        safe = np.maximum(F, 1e-280)
-        slope = np.exp(likelihood.tilted_moments(d, mean, s**2).log_z) / safe
-        step = (np.log(level) - np.log(safe)) / np.maximum(slope, 1e-280)
-        inside = (F > 1e-280) & (d + step >= low) & (d + step <= high)
-        proposal = np.where(inside, d + step, 0.5 * (low + high))
-        moved = np.abs(proposal - d)
-        d = proposal
-        if np.all(moved <= 1e-12 * (unit + np.abs(d))):
-            break
-    return d
+def _finite_variance(likelihood: Any) -> float:
+    """The noise's variance, or where it is infinite the square of half the distance between the quartiles."""
+    variance = float(likelihood.noise_variance)
+    if np.isfinite(variance):
+        return variance
+    low, high = (float(likelihood.noise_quantile(level, np.full(1, 1e-9))[0]) for level in (0.25, 0.75))
+    return (0.5 * (high - low)) ** 2

@@ -9,6 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, ndtr
 
 from softmargin.likelihoods._gauss import log_R, one_plus_x_rho, rho
+from softmargin.likelihoods._kinks import smoothed_precision
 from softmargin.likelihoods._protocol import Array
 from softmargin.likelihoods._slack import ExpectedLoss, SlackLikelihood, TiltedLoss
 from softmargin.likelihoods.link import SquaredLink
@@ -32,7 +33,7 @@ class SquaredHinge(SlackLikelihood):
     """
 
     name: ClassVar[str] = "squared_hinge"
-    power: ClassVar[int] = 2
+    slack_power: ClassVar[int | None] = 2
 
     @cached_property
     def _peak(self) -> float:
@@ -93,6 +94,10 @@ class SquaredHinge(SlackLikelihood):
     def normalised(self) -> SquaredLink:
         """Return the class probability P(y | f) = Q(y | f) / v(f)."""
         return SquaredLink(self.C)
+
+    def site_precision_at_map(self, alpha: Array, C: Array, smoothing: float) -> tuple[Array, Array, Array]:
+        """C exp(-a/(1 - y f)) at support vectors, `a` the smoothing."""
+        return smoothed_precision(alpha, C, smoothing)
 
     def dual(self, y: Array, weight: Array | None = None) -> BoxProblem:
         """Return the SVM's dual: y beta >= 0, with 1/(C w) added to the diagonal of K."""

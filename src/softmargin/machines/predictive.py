@@ -12,7 +12,7 @@ import numpy as np
 from softmargin._linalg import Array
 from softmargin.inference import SampledPosterior
 from softmargin.kernels import diag, gram
-from softmargin.likelihoods import NoiseMixture, SampledMixture, sample_noise
+from softmargin.likelihoods import NoiseMixture, SampledMixture
 from softmargin.machines.target import TargetUnits
 from softmargin.tuning import LatentModel
 
@@ -74,7 +74,7 @@ class Predictive:
         """Draw targets, function plus noise, shape (n, n_samples)."""
         latent = self.smooth.sample(X, n_samples, rng)
         nugget = np.sqrt(self.model.nugget(X))[:, None] * rng.standard_normal(latent.shape)
-        return self._to_y(latent + nugget + sample_noise(self.model.likelihood, latent.shape, rng))
+        return self._to_y(latent + nugget + self.model.likelihood.sample_noise(latent.shape, rng))
 
     def _mixture(self, X: Any) -> NoiseMixture:
         """The predictive distribution of the scaled target."""

@@ -115,7 +115,7 @@ def target_likelihood(
     learn : bool
         Whether anything is learnt at all.
     """
-    template = _at_start(loss) if isinstance(loss, str) else loss.in_units(1 / units.scale)
+    template: Any = _at_start(loss) if isinstance(loss, str) else loss.in_units(1 / units.scale)
     given = {"C": (C, units.scale), "epsilon": (epsilon, 1 / units.scale)}
     fixed = {name: float(value) * unit for name, (value, unit) in given.items() if value is not None}
     for name in fixed:

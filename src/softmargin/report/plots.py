@@ -21,7 +21,6 @@ from softmargin.displays import (
     SearchPathDisplay,
 )
 from softmargin.displays._base import BLUE, GREY, ORANGE, label
-from softmargin.likelihoods import Link
 from softmargin.report.experiment import OURS, THEIRS, Experiment, support_count
 from softmargin.report.measures import event_of, reliability
 from softmargin.report.terminal import baseline_name
@@ -169,7 +168,7 @@ def _surface(experiment: Experiment) -> Picture | None:
 def _deciding(model: Any) -> str:
     """The criterion that the default policy learnt C by: that of the model it kept (of the first pair)."""
     likelihood = model.likelihood_[0] if isinstance(model.likelihood_, list) else model.likelihood_
-    return "link_evidence" if isinstance(likelihood, Link) else "loo"
+    return "link_evidence" if likelihood.is_normalised else "loo"
 
 
 def _computed(model: Any, criterion: str, resolution: int) -> EvidenceSurfaceDisplay:

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 
-from softmargin.likelihoods import Link
 from softmargin.report.experiment import OURS, THEIRS, Experiment, support_count
 from softmargin.report.terminal import baseline_name, numbers
 from softmargin.tables import relevance_by_column, short
@@ -78,9 +77,9 @@ def _overlap(model: Any) -> str:
     if model.criterion != "auto" or model.inference_ not in ("ep", "variational"):
         return ""
     if not isinstance(model.likelihood_, list):
-        overlap = isinstance(model.likelihood_, Link)
+        overlap = model.likelihood_.is_normalised
         return " The classes overlap." if overlap else " The classes are well apart."
-    count = sum(isinstance(likelihood, Link) for likelihood in model.likelihood_)
+    count = sum(likelihood.is_normalised for likelihood in model.likelihood_)
     return f" In {count} of {len(model.likelihood_)} binary problems the classes overlap."
 
 

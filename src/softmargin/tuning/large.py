@@ -133,7 +133,7 @@ def _learn(
             solver, part.X, part.y, model.likelihood, model.kernel, part.weight, Z, last[-1] if last else None
         )
         # A likelihood with initial sites of its own is better started from them.
-        last[:] = [] if hasattr(model.likelihood, "initial_sites") else [posterior]
+        last[:] = [posterior] if model.likelihood.initial_sites(np.zeros(1)) is None else []
         prior, d_prior = (0.0, 0.0) if log_prior is None else log_prior(z)
         assert posterior.d_theta is not None
         gradient = coordinates.chain(z, posterior.d_theta, posterior.d_params) + d_prior

@@ -92,13 +92,12 @@ class LatentModel:
     def log_odds(self, X: Any, probability: Probability) -> Array:
         """ln P(+1 | x)/P(-1 | x) by averaging, at the posterior mean or at the MAP (Sollich 2002, 33, 36, 37)."""
         out = np.empty(X.shape[0])
-        link = self.likelihood.normalised()
         for block, K_star, k_diag in self.blocks(X):
             if probability == "average" and self.posterior.has_variance:
                 out[block] = self.posterior.log_odds(self.likelihood, K_star, k_diag())
             else:
                 chosen = self.svm if probability == "map" and self.svm is not None else self.posterior
-                out[block] = link.log_odds(chosen.latent_mean(K_star))
+                out[block] = self.likelihood.log_odds(chosen.latent_mean(K_star))
         return out
 
     def covariance(self, X: Any) -> Array:
