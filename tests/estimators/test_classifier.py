@@ -18,7 +18,7 @@ from softmargin import BayesianSVC
 from softmargin.inference import EP, INFERENCES
 from softmargin.kernels import gram
 from softmargin.likelihoods import Hinge
-from softmargin.search import HyperPrior
+from softmargin.tuning import HyperPrior
 
 from .cases import two_classes
 

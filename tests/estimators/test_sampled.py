@@ -28,7 +28,9 @@ def test_classifier_agrees_with_ep():
     # A probability from 1000 samples has a standard error below 0.5/sqrt(1000) = 0.016; EP errs by less.
     assert_allclose(hmc.predict_proba(X), ep.predict_proba(X), atol=0.05)
     # Equation 36: the posterior mean weights.
-    assert_allclose(hmc.posterior_.latent_mean(gram := hmc.kernel_(hmc._models[0].rows.X)), gram @ hmc.posterior_.beta)
+    assert_allclose(
+        hmc.posterior_.latent_mean(gram := hmc.kernel_(hmc._fit.machine.models[0].rows.X)), gram @ hmc.posterior_.beta
+    )
     assert hmc.log_evidence_ == pytest.approx(ep.log_evidence_, abs=0.1 + 4 * hmc.posterior_.log_evidence_error)
 
 

@@ -10,7 +10,7 @@ from softmargin.machines.classification import (
     fit_classification,
     update_classification,
 )
-from softmargin.machines.pairs import Combination, couple, fit_temperature, pairs_of, temper
+from softmargin.machines.pairs import Combination, couple, fit_temperature, pairs_of, pairwise_table, rows_of, temper
 from softmargin.machines.pairwise import LeftOut, PairwiseFit, PairwiseMachine
 from softmargin.machines.regression import RegressionFit, RegressionSettings, fit_regression, update_regression
 from softmargin.machines.support import ClassSupport
@@ -32,6 +32,8 @@ __all__ = [
     "fit_regression",
     "fit_temperature",
     "pairs_of",
+    "pairwise_table",
+    "rows_of",
     "target_units",
     "temper",
     "update_classification",
