@@ -124,6 +124,8 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
     """The same through inducing points, for rows anywhere."""
     # Before rows of zero weight are dropped: a class must not vanish with them.
     classes = source.labels()
+    # Distinct values alone would look like the targets of a regression.
+    check_classification_targets(np.repeat(classes, 3))
     check_classes(classes)
     source = compact(source)
     drawn = draw(source, settings.tuning.seed, classes)
