@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from softmargin._linalg import Array
 from softmargin.criteria import CRITERIA, Criterion, Problem
 from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks
-from softmargin.inference import EP, INFERENCES, REPRODUCTIONS, Inference, Sparse
+from softmargin.inference import EP, INFERENCES, REPRODUCTIONS, Inference, Sparse, has_mode
 from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, evaluate, roles
 from softmargin.likelihoods import LIKELIHOODS, Likelihood
 from softmargin.policy import POLICY
@@ -79,6 +79,11 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
             check_choice("kernel", self.kernel, [None, *KERNEL_NAMES])
         check_number("C", self.C, low=0, strict=True, optional=True)
         check_part("loss", self.loss, self._losses(), ("log_prob",))
+        if not isinstance(self.loss, str) and not self._has_machine(self.loss):
+            raise ValueError(
+                f"loss={self.loss!r} is no loss of a support vector machine for {self._targets}; choose one of "
+                f"{', '.join(map(repr, sorted(self._losses())))}, or an object of such a class"
+            )
         check_part("inference", self.inference, self._inferences(), ("without_gradients",))
         check_part("criterion", self.criterion, self._criteria(), ("likelihood", "inference_for"), "auto")
         check_number("n_inducing", self.n_inducing, low=1, strict=False, integer=True, optional=True)
@@ -98,8 +103,16 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
 
     # -- parts ---------------------------------------------------------------------------------------------------
 
+    @property
+    def _targets(self) -> str:
+        return "classes" if self._is_classifier else "numbers"
+
     def _losses(self) -> dict[str, type]:
-        return {name: loss for name, loss in LIKELIHOODS.items() if loss.is_classifier == self._is_classifier}
+        return {name: loss for name, loss in LIKELIHOODS.items() if self._has_machine(loss)}
+
+    def _has_machine(self, loss: Any) -> bool:
+        """Whether a likelihood, or its class, belongs to this kind of target and to a support vector machine."""
+        return bool(loss.is_classifier == self._is_classifier) and has_mode(loss)
 
     def _inferences(self) -> dict[str, type]:
         known = INFERENCES | {Sparse.name: Sparse}

@@ -5,7 +5,7 @@ from softmargin.inference._protocol import Inference, InferenceDefaults, check_l
 from softmargin.inference.ep import EP
 from softmargin.inference.hmc import HMC
 from softmargin.inference.laplace import Laplace
-from softmargin.inference.map import MAP, classify_support, dual_problem
+from softmargin.inference.map import MAP, classify_support, dual_problem, has_mode
 from softmargin.inference.mean_field import MeanField
 from softmargin.inference.posterior import LatentPosterior, Posterior
 from softmargin.inference.sampled import SampledPosterior
@@ -46,5 +46,6 @@ __all__ = [
     "classify_support",
     "dual_problem",
     "get_inference",
+    "has_mode",
     "inducing_points",
 ]

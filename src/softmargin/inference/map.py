@@ -7,7 +7,7 @@ in nats for all rows together: sum_i ln p(y_i | f_i) - beta'K beta / 2, normalis
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +119,12 @@ class MAP(InferenceDefaults):
                 f"after {solution.n_iter} working sets"
             )
         return solution.beta, solution.mean, solution.n_iter, solution.converged
+
+
+def has_mode(loss: Any) -> bool:
+    """Whether `MAP` can find the mode of a likelihood, given by its class or as an object."""
+    kind = loss if isinstance(loss, type) else type(loss)
+    return hasattr(kind, "dual") or issubclass(kind, Logistic)
 
 
 def dual_problem(likelihood: Likelihood, y: Array, weight: Array | None = None) -> BoxProblem:
