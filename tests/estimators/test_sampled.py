@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from softmargin import BayesianSVC, BayesianSVR
 from softmargin.datasets import make_sinc
 from softmargin.inference import SampledPosterior
+from softmargin.likelihoods import NoiseMixture
 
 from .cases import FIXED, two_classes
 
@@ -64,6 +65,6 @@ def test_intervals_are_those_of_the_sample_mixture(sampled):
     draws = sampled.sample_y(NEW, 4000, random_state=0)
     share = np.mean(draws[:, :, None] <= quantiles[:, None, :], axis=1)
     assert_allclose(share, np.tile(levels, (len(NEW), 1)), atol=4.5 * np.sqrt(0.25 / 4000))
-    moments = sampled._to_y(sampled._mixture(NEW).quantile(levels))
+    moments = NoiseMixture(sampled.likelihood_, *sampled.latent_mean_and_variance(NEW)).quantile(levels)
     assert np.abs(quantiles - moments).max() > 1e-3
     assert_allclose(sampled.predict_interval(NEW, 0.9), quantiles[:, [0, 2]])
