@@ -24,10 +24,12 @@ from softmargin.evidence import Schedule, log_evidence
 from softmargin.inference import EP, HMC
 from softmargin.kernels import make_kernel
 from softmargin.likelihoods import Hinge
-from softmargin.search import LBFGS, Coordinates, GradientAscent, HyperPrior, LogParameter, Objective
+from softmargin.policy import POLICY
+from softmargin.search import LBFGS, GradientAscent
+from softmargin.tuning import Coordinates, HyperPrior, LogParameters, Objective
 
 SETS = ["crabs", "pima", "wdbc", "twonorm", "ringnorm"]
-SAMPLER = HMC(n_chains=32, n_warmup=15, n_draws=20, evidence=False, common=False, check=False)
+SAMPLER = HMC(n_chains=32, n_warmup=15, n_draws=20, evidence=False, reuse_random_numbers=False, check=False)
 SCHEDULE = Schedule(n_islands=16, n_particles=64)
 
 
@@ -37,7 +39,8 @@ def objective(name: str, inference: EP | HMC) -> Objective:
     X = np.asarray(bunch.data, dtype=float)[bunch.train]
     y = np.where(np.asarray(bunch.target)[bunch.train] > 0, 1.0, -1.0)
     spread = X.std(axis=0)
-    coordinates = Coordinates(make_kernel(None, X.shape[1], spread), LogParameter(Hinge, "C", 1.0), X.shape[1])
+    likelihood = LogParameters(Hinge(1.0), ("C",), (POLICY.likelihood.C,))
+    coordinates = Coordinates(make_kernel(None, X.shape[1], spread), likelihood, X.shape[1])
     return Objective(X, y, None, coordinates, Evidence(), inference, HyperPrior().bind(coordinates, spread))
 
 

@@ -11,7 +11,8 @@ from softmargin.criteria import GACV, Evidence, LaplaceEvidence, Span
 from softmargin.datasets import load_crabs, load_pima, load_ringnorm, load_twonorm, load_wdbc
 from softmargin.inference import HMC, MAP, Laplace
 from softmargin.likelihoods import Hinge, SquaredHinge
-from softmargin.search import Coordinates, Evaluation, FixedNoise, GradientAscent, LogParameter, Objective, RandomWalk
+from softmargin.search import Evaluation, GradientAscent, RandomWalk
+from softmargin.tuning import Coordinates, FixedLikelihood, LogParameters, Objective
 
 SETS = {"crabs": load_crabs, "pima": load_pima, "wdbc": load_wdbc, "twonorm": load_twonorm, "ringnorm": load_ringnorm}
 COLUMNS = ("LE1", "LE2", "GACV", "Span", "Evid grad", "ES")
@@ -97,13 +98,14 @@ def objective(data: Data, column: str) -> Objective:
     kernel = ConstantKernel(1.0, (1e-2, 1e4)) * RBF(np.ones(d), (1e-1, 1e2)) + ConstantKernel(0.1, (1e-3, 1e2))
     loss = SquaredHinge if column in ("LE2", "Span") else Hinge
     # C K is all that error estimates depend on.
-    noise = FixedNoise(loss(1.0)) if column in ("GACV", "Span") else LogParameter(loss, "C", 1.0, (1e-2, 1e2))
+    fixed = column in ("GACV", "Span")
+    likelihood = FixedLikelihood(loss(1.0)) if fixed else LogParameters(loss(1.0), ("C",), ((1e-2, 1e2),))
     criteria = {"GACV": GACV(), "Span": Span(gradients=False), "Evid grad": Evidence()}
     svm = MAP(tol=1e-6, gradients=False)
     sampler = HMC(n_chains=32, n_warmup=15, n_draws=20, evidence=False, check=False)
     inference = {"GACV": svm, "Span": svm, "Evid grad": sampler}.get(column, Laplace(gradients=False))
     criterion = criteria.get(column, LaplaceEvidence())
-    found = Objective(data.X, data.y, None, Coordinates(kernel, noise, d), criterion, inference)
+    found = Objective(data.X, data.y, None, Coordinates(kernel, likelihood, d), criterion, inference)
     found.gradients = column == "Evid grad"
     return found
 

@@ -24,6 +24,24 @@ FORMAT = 1
 HEADER = "softmargin.json"
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "skops")
 
+_PARTS = {
+    "inference": ("ep.EP", "hmc.HMC", "laplace.Laplace", "map.MAP", "mean_field.MeanField", "sparse.Sparse",
+                  "variational.Variational"),
+    "criteria": ("bounds.GACV", "bounds.JaakkolaHaussler", "bounds.SupportVectorCount", "evidence.Evidence",
+                 "evidence.LaplaceEvidence", "evidence.LinkEvidence", "kwok.Kwok", "loo.LeaveOneOut",
+                 "normalised.ConditionalEvidence", "normalised.JointEvidence", "radius_margin.RadiusMargin",
+                 "span.SharpSpan", "span.Span", "svm_loo.SVMLeaveOneOut"),
+    "search": ("gradient_ascent.GradientAscent", "lbfgs.LBFGS", "random_walk.RandomWalk"),
+    "sampling": ("annealing.Schedule",),
+    "likelihoods": ("epsilon_insensitive.EpsilonInsensitive", "hinge.Hinge", "link.Link", "link.SquaredLink",
+                    "logistic.Logistic", "squared_hinge.SquaredHinge"),
+    "tuning": ("coordinates.Coordinates", "coordinates.FixedLikelihood", "coordinates.LogParameters",
+               "coordinates.NoiseShape", "hyperprior.HyperPrior", "model.LatentModel"),
+    "machines": ("classification.ClassificationFit", "pairs.Combination", "pairwise.LeftOut",
+                 "pairwise.PairwiseMachine", "regression.RegressionFit", "support.ClassSupport", "target.TargetUnits"),
+}  # fmt: skip
+"""The parts that an estimator may hold as parameters, and the records of a fit, by room."""
+
 _KERNELS = (
     "CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "Product", "RBF",
     "RationalQuadratic", "Sum", "WhiteKernel",
@@ -34,7 +52,6 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "numpy.dtype",
     "sklearn.compose._column_transformer._RemainderColsList",
     "sklearn.compose._column_transformer.make_column_selector",
-    "softmargin.tuning.model.LatentModel",
     "softmargin.rows.training.TrainingRows",
     "softmargin.estimators.classifier.BayesianSVC",
     "softmargin.estimators.regressor.BayesianSVR",
@@ -45,12 +62,8 @@ TRUSTED_TYPES: tuple[str, ...] = (
     "softmargin.sampling.reference.Spectrum",
     "softmargin.sampling.chains.Draws",
     "softmargin.kernels._named.PrecomputedKernel",
-    "softmargin.likelihoods.epsilon_insensitive.EpsilonInsensitive",
-    "softmargin.likelihoods.hinge.Hinge",
-    "softmargin.likelihoods.link.Link",
-    "softmargin.likelihoods.logistic.Logistic",
-    "softmargin.likelihoods.squared_hinge.SquaredHinge",
-    "softmargin.tuning.hyperprior.HyperPrior",
+    "softmargin.kernels._roles.Role",
+    *(f"softmargin.{room}.{name}" for room, names in _PARTS.items() for name in names),
 )
 """Types that a model file may hold beyond those that skops itself trusts: records of numbers, nothing that acts.
 

@@ -18,7 +18,7 @@ from softmargin import BayesianSVC
 from softmargin.inference import EP, INFERENCES
 from softmargin.kernels import gram
 from softmargin.likelihoods import Hinge
-from softmargin.search import HyperPrior
+from softmargin.tuning import HyperPrior
 
 from .cases import two_classes
 
@@ -171,7 +171,7 @@ X_BAD, Y_BAD = two_classes(n=12)
         ({"C": 0.0}, r"C=0.0 must be a finite number > 0"),
         ({"C": -1}, r"C=-1 must be"),
         ({"C": np.inf}, r"C=inf must be"),
-        ({"loss": "log"}, "loss='log'.*'hinge', 'squared_hinge'"),
+        ({"loss": "log"}, "loss='log'.*'hinge', 'logistic', 'squared_hinge'"),
         ({"inference": "vb"}, "inference='vb'.*'ep'.*'variational'"),
         ({"criterion": "cv"}, "criterion='cv'.*'auto'.*'loo'"),
         ({"search": "grid"}, "search='grid'.*None.*'lbfgs'"),

@@ -15,7 +15,7 @@ from softmargin.inference import EP, HMC
 from softmargin.kernels import make_kernel
 from softmargin.likelihoods import EpsilonInsensitive
 from softmargin.metrics import coverage, mean_log_predictive_density
-from softmargin.search import Coordinates, HyperPrior, NoiseShape, Objective
+from softmargin.tuning import Coordinates, HyperPrior, NoiseShape, Objective
 
 from .cases import FIXED
 
@@ -220,8 +220,8 @@ def test_leave_one_out_is_close_to_leaving_out(sinc, model):
         refit = BayesianSVR(frozen, C=model.C_, epsilon=model.epsilon_, search=None).fit(X[rest], y[rest])
         shift.append(refit.log_predictive_density(X[i : i + 1], y[i : i + 1])[0])
     m, v = model.posterior_.cavity_mean, model.posterior_.cavity_variance
-    order = [int(np.flatnonzero(model._model.rows.first == i)[0]) for i in range(8)]
+    order = [int(np.flatnonzero(model._fit.model.rows.first == i)[0]) for i in range(8)]
     scaled = (y[:8] - model.y_center_) / model.y_scale_
-    ours = model._model.likelihood.tilted_moments(scaled, m[order], v[order]).log_z - np.log(model.y_scale_)
+    ours = model._fit.model.likelihood.tilted_moments(scaled, m[order], v[order]).log_z - np.log(model.y_scale_)
     assert_allclose(ours, shift, atol=0.1)
     assert model.criterion_value("loo") == pytest.approx(40 * model.loo_log_density_, abs=1e-4)

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from softmargin import BayesianSVR
 from softmargin.datasets import make_sinc
 from softmargin.kernels import gram, make_kernel
+from softmargin.machines import regression
 
 INSIDE = np.linspace(-10, 10, 101)[:, None]
 
@@ -134,18 +135,16 @@ def test_sparse_inference_leaves_them_out_too():
     assert kept.noise_std_ > 10
 
 
-def test_warnings_of_the_fit_that_is_kept_are_not_lost(monkeypatch):
+def test_warnings_of_the_fit_that_is_kept_are_not_lost(monkeypatch, set_policy):
     """The reading with all rows is tried quietly; if it wins its own warnings must reach the user."""
-    from softmargin.estimators import _regression
+    fit = regression.fit_latent
 
-    fit = _regression._fit
-
-    def warning_fit(estimator, rows, tasks):
+    def warning_fit(rows, *settings):
         warnings.warn(f"fitted {len(rows.y)} rows", UserWarning, stacklevel=1)
-        return fit(estimator, rows, tasks)
+        return fit(rows, *settings)
 
-    monkeypatch.setattr(_regression, "_fit", warning_fit)
-    monkeypatch.setattr(_regression, "GROSS_RATE", 1e-300)
+    monkeypatch.setattr(regression, "fit_latent", warning_fit)
+    set_policy("target", gross_rate=1e-300)
     X, y = make_sinc(40, random_state=0)
     with pytest.warns(UserWarning, match="fitted") as caught:
         model = BayesianSVR(max_iter=5).fit(X, spoil(y, 3, 10.0))

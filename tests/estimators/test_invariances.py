@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 from softmargin import BayesianSVC
 
@@ -116,27 +116,6 @@ def test_coefficients_of_copies_share_by_weight():
     at = np.zeros(len(Y))
     at[single.support_] = single.dual_coef_[0]
     assert full[0] + full[-1] == pytest.approx(at[0])
-
-
-def test_class_weight_is_a_sample_weight():
-    weighted = BayesianSVC(search=None, class_weight={0: 1.0, 1: 3.0}).fit(X, Y)
-    by_row = BayesianSVC(search=None).fit(X, Y, sample_weight=np.where(Y == 1, 3.0, 1.0))
-    assert_array_equal(weighted.predict_proba(NEW), by_row.predict_proba(NEW))
-
-
-def test_balanced_classes_count_weights(copies):
-    weighted = BayesianSVC(search=None, class_weight="balanced").fit(X, Y, sample_weight=copies)
-    repeated = BayesianSVC(search=None, class_weight="balanced").fit(np.repeat(X, copies, axis=0), np.repeat(Y, copies))
-    assert_allclose(weighted.predict_proba(NEW), repeated.predict_proba(NEW), atol=1e-12)
-    counts = np.bincount(Y, weights=copies)
-    each = counts.sum() / (2 * counts)
-    by_row = BayesianSVC(search=None).fit(X, Y, sample_weight=copies * each[Y])
-    assert_allclose(weighted.predict_proba(NEW), by_row.predict_proba(NEW), atol=1e-9)
-
-
-def test_a_class_without_weight_is_refused():
-    with pytest.raises(ValueError, match="class_weight removes every row of a class"):
-        BayesianSVC(search=None, class_weight={0: 0.0, 1: 1.0}).fit(X, Y)
 
 
 @pytest.mark.parametrize("class_weight", [None, "balanced", {0: 1.0, 1: 3.0}], ids=str)

@@ -7,10 +7,9 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF
 
 from softmargin import BayesianSVC, BayesianSVR
-from softmargin.estimators import _large
 from softmargin.inference import Sparse
 from softmargin.persistence import load, save
-from softmargin.rows import LocalRows, PairEncoding, ThinnedEncoding
+from softmargin.rows import LocalRows
 
 
 def latent(X):
@@ -60,12 +59,12 @@ def test_prediction_agrees_with_probability(fitted):
     assert fitted.sample_latent(new[:5], 7).shape == (5, 7)
 
 
-def test_it_switches_by_itself_and_says_so(monkeypatch, caplog):
-    monkeypatch.setattr(_large, "SPARSE_ABOVE", 250)
+def test_it_switches_by_itself_and_says_so(set_policy, caplog):
+    set_policy("size", sparse_above=250)
     X, y = binary(260)
     with caplog.at_level(logging.INFO, logger="softmargin"):
         model = BayesianSVC(search=None, n_inducing=20).fit(X, y)
-    assert model.inference_ == "sparse" and "inference='sparse'" in caplog.text
+    assert model.inference_ == "sparse" and "260 rows are more than 250: inducing points stand for them" in caplog.text
     assert BayesianSVC(search=None, inference="variational").fit(X, y).inference_ == "variational"
     assert BayesianSVC(search=None).fit(X[:200], y[:200]).inference_ == "ep"
 
@@ -121,8 +120,8 @@ def test_weights_stand_for_repeated_rows():
     assert weighted.log_evidence_ == pytest.approx(repeated.log_evidence_, rel=1e-3)
 
 
-def test_rare_classes_are_never_missed(monkeypatch):
-    monkeypatch.setattr(_large, "SAMPLE", 200)
+def test_rare_classes_are_never_missed(set_policy):
+    set_policy("size", sample=200)
     X, y = binary(700)
     y[np.flatnonzero(y == "up")[:3]] = "rare"
     model = BayesianSVC(inference="sparse", search=None, n_inducing=20).fit(X, y)
@@ -157,26 +156,7 @@ def test_a_sparse_model_is_saved_without_code(tmp_path):
     np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
 
 
-def test_pairs_are_encoded_with_their_weights():
-    encoding = PairEncoding(np.array(["a", "b", "c"]), (0, 2), np.array([1.0, 5.0, 3.0]))
-    keep, target, weight = encoding(np.array(["c", "b", "a"]), np.array([2.0, 1.0, 1.0]))
-    assert keep.tolist() == [True, False, True]
-    assert target.tolist() == [1, -1] and weight.tolist() == [6, 1]
-
-
-def test_thinned_rows_stand_for_all_of_them():
-    """One row in 20 of 4000, weights 0.5 to 1.5: two thirds of the rows, so four standard errors are 35 %."""
-    rng = np.random.default_rng(0)
-    y, weight = rng.choice(["a", "b", "c"], size=4000), rng.uniform(0.5, 1.5, size=4000)
-    pair = PairEncoding(np.array(["a", "b", "c"]), (0, 2))
-    thinned, whole = ThinnedEncoding(pair, 20, seed=1)(y, weight), pair(y, weight)
-    assert np.sum(thinned.weight) == pytest.approx(np.sum(whole.weight), rel=0.35)
-    np.testing.assert_array_equal(thinned.target, np.where(y[thinned.keep] == "c", 1.0, -1.0))
-    np.testing.assert_allclose(thinned.weight, 20 * weight[thinned.keep])
-    np.testing.assert_array_equal(ThinnedEncoding(pair, 20, seed=1)(y, None).keep, thinned.keep)
-
-
-def test_the_start_on_samples_does_not_change_the_end(monkeypatch):
+def test_the_start_on_samples_does_not_change_the_end(set_policy):
     """From a sample of 5 % and less the posterior takes two steps on samples; it ends where a cold start does.
 
     The tolerance is ten times the gap of 1e-4 nats per inducing point at which an inference ends.
@@ -185,7 +165,7 @@ def test_the_start_on_samples_does_not_change_the_end(monkeypatch):
     X = rng.normal(size=(3000, 2))
     y = X[:, 0] + 0.3 * rng.normal(size=3000) > 0
     settings = {"kernel": 4.0 * RBF([1.0, 1.0]) + 0.3, "C": 2.0, "search": None, "inference": "sparse"}
-    monkeypatch.setattr(_large, "SAMPLE", 140)
+    set_policy("size", sample=140)
     started = BayesianSVC(**settings, n_inducing=15, random_state=0).fit(X, y)
     link, rows = started.likelihood_.normalised(), LocalRows(X, np.where(y, 1.0, -1.0))
     cold = Sparse(tol=1e-10).infer_rows(rows, link, started.kernel_, started.posterior_.Z)

@@ -61,7 +61,7 @@ def test_kernel_objects_are_in_the_units_of_y(sinc, kernel):
     X, y = sinc
     given = BayesianSVR(kernel, C=10.0, epsilon=0.1, search=None).fit(X, y)
     assert_allclose(given.kernel_(X), kernel(X))
-    order = given._model.rows.first
+    order = given._fit.model.rows.first
     own = EP().infer(kernel(X)[np.ix_(order, order)], y[order] - given.y_center_, EpsilonInsensitive(10.0, 0.1))
     assert_allclose(given.log_evidence_, own.log_evidence, atol=1e-5)
 

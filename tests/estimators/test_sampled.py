@@ -9,6 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from softmargin import BayesianSVC, BayesianSVR
 from softmargin.datasets import make_sinc
 from softmargin.inference import SampledPosterior
+from softmargin.likelihoods import NoiseMixture
 
 from .cases import FIXED, two_classes
 
@@ -28,7 +29,9 @@ def test_classifier_agrees_with_ep():
     # A probability from 1000 samples has a standard error below 0.5/sqrt(1000) = 0.016; EP errs by less.
     assert_allclose(hmc.predict_proba(X), ep.predict_proba(X), atol=0.05)
     # Equation 36: the posterior mean weights.
-    assert_allclose(hmc.posterior_.latent_mean(gram := hmc.kernel_(hmc._models[0].rows.X)), gram @ hmc.posterior_.beta)
+    assert_allclose(
+        hmc.posterior_.latent_mean(gram := hmc.kernel_(hmc._fit.machine.models[0].rows.X)), gram @ hmc.posterior_.beta
+    )
     assert hmc.log_evidence_ == pytest.approx(ep.log_evidence_, abs=0.1 + 4 * hmc.posterior_.log_evidence_error)
 
 
@@ -62,6 +65,6 @@ def test_intervals_are_those_of_the_sample_mixture(sampled):
     draws = sampled.sample_y(NEW, 4000, random_state=0)
     share = np.mean(draws[:, :, None] <= quantiles[:, None, :], axis=1)
     assert_allclose(share, np.tile(levels, (len(NEW), 1)), atol=4.5 * np.sqrt(0.25 / 4000))
-    moments = sampled._to_y(sampled._mixture(NEW).quantile(levels))
+    moments = NoiseMixture(sampled.likelihood_, *sampled.latent_mean_and_variance(NEW)).quantile(levels)
     assert np.abs(quantiles - moments).max() > 1e-3
     assert_allclose(sampled.predict_interval(NEW, 0.9), quantiles[:, [0, 2]])

@@ -141,7 +141,9 @@ def classify(
 ) -> Numbers:
     """Fit a classifier; optionally evaluate criteria and evidences at what it learnt."""
     X, y = two_classes() if data is None else data
-    model = BayesianSVC(**{"max_iter": 5, "random_state": 0} | parameters).fit(X, y, sample_weight)
+    model = BayesianSVC(**{"max_iter": 5, "random_state": 0, "stack": False, "multi_class": "ovo"} | parameters).fit(
+        X, y, sample_weight
+    )
     out = classified(model, new_rows(X.shape[1]))
     out |= {f"criterion_{name}": model.criterion_value(name) for name in criterion_values}
     return out | {f"evidence_{'_'.join(e.values())}": model.log_evidence(**e, random_state=0) for e in evidences}

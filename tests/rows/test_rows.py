@@ -13,7 +13,6 @@ da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
 
 from softmargin import BayesianSVC, BayesianSVR  # noqa: E402
-from softmargin.estimators import _large  # noqa: E402
 from softmargin.inference import Sparse  # noqa: E402
 from softmargin.likelihoods import Hinge  # noqa: E402
 from softmargin.rows import (  # noqa: E402
@@ -43,9 +42,9 @@ def in_process():
 
 
 @pytest.fixture
-def small_sample(monkeypatch):
+def small_sample(set_policy):
     """Rows beyond the first hundred are reached through sums, here and in Dask."""
-    monkeypatch.setattr(_large, "SAMPLE", 100)
+    set_policy("size", sample=100)
 
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
@@ -69,7 +68,8 @@ def test_rows_are_taken_and_found_by_number():
     taken, target, weight = rows.take(index)
     np.testing.assert_array_equal(taken, X[index])
     np.testing.assert_array_equal(target, y[index])
-    assert weight is None and rows.labels().tolist() == [-1, 1] and rows.n_rows == 400
+    np.testing.assert_array_equal(weight, np.ones(4))
+    assert rows.labels().tolist() == [-1, 1] and rows.n_rows == 400
     np.testing.assert_array_equal(rows.find(1.0, 100), np.flatnonzero(y == 1)[:100])
 
 
@@ -95,7 +95,7 @@ def test_a_dask_dataframe_gives_the_same_regressor():
     model = BayesianSVR(**SETTINGS).fit(frame[["a", "b", "c"]], frame["y"])
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     plain = BayesianSVR(**SETTINGS).fit(X, y)
-    np.testing.assert_allclose(model._model.latent_mean(X), plain._model.latent_mean(X), atol=1e-8)
+    np.testing.assert_allclose(model._fit.model.latent_mean(X), plain._fit.model.latent_mean(X), atol=1e-8)
 
 
 @pytest.mark.usefixtures("in_process")

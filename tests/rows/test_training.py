@@ -23,8 +23,8 @@ def test_copies_become_weights(container):
     assert_allclose(rows.share, [0.5, 1, 0.5, 1, 1])
 
 
-def test_no_copies_no_weights():
-    assert merge_rows(X[1:4], Y[1:4], None).weight is None
+def test_rows_without_copies_have_weight_one():
+    assert_array_equal(merge_rows(X[1:4], Y[1:4], None).weight, np.ones(3))
 
 
 def test_rows_without_weight_are_dropped():

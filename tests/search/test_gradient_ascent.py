@@ -14,9 +14,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from softmargin.criteria import Evidence
 from softmargin.inference import EP, HMC
 from softmargin.likelihoods import Hinge
-from softmargin.search import LBFGS, Coordinates, GradientAscent, LogParameter, Objective
+from softmargin.policy import POLICY
+from softmargin.search import LBFGS, Evaluation, GradientAscent
 from softmargin.search import checkpoint as files
-from softmargin.tuning.objective import Evaluation
+from softmargin.tuning import Coordinates, LogParameters, Objective
 
 
 def problem(n=30, inference=None):
@@ -24,7 +25,7 @@ def problem(n=30, inference=None):
     X = rng.uniform(0, 3, (n, 1))
     y = np.sign(np.sin(3 * X[:, 0]) + 0.5 * rng.normal(size=n))
     kernel = ConstantKernel(1.5, (0.1, 20)) * RBF(0.8, (0.05, 20))
-    coordinates = Coordinates(kernel, LogParameter(Hinge, "C", 1.0), 1)
+    coordinates = Coordinates(kernel, LogParameters(Hinge(1.0), ("C",), (POLICY.likelihood.C,)), 1)
     return Objective(X, y, None, coordinates, Evidence(), inference or EP()), coordinates
 
 

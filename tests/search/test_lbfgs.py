@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from softmargin.search import LBFGS, Evaluation, StopSearch, get_search
-from softmargin.search.watch import notify
+from softmargin.search import LBFGS, Evaluation, StopSearch, get_search, notify
 
 WIDE = np.tile([-10.0, 10.0], (4, 1))
 TOP = np.array([1.0, -2.0, 0.5, 3.0])

@@ -101,7 +101,7 @@ def test_C_steps_on_its_own_scale():
     """The first proposal for C is 1 + 0.5 g with g standard normal, not exp(0.5 g)."""
 
     class Named(Hill):
-        coordinates = type("Coordinates", (), {"names": ["C"]})
+        names = ("C",)
 
     hill = Named(maximum=(0.0,))
     RandomWalk(max_iter=1).maximise(hill, np.zeros(1), np.array([[-3.0, 3.0]]), np.random.RandomState(0))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from softmargin.criteria import smallest_ball
+from softmargin.svm import smallest_ball
 
 
 @pytest.mark.parametrize("n", [2, 7, 80])

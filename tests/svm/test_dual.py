@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from softmargin.likelihoods import Hinge
-from softmargin.svm import SMALL, Gram, _working_set, solve_dual
+from softmargin.svm import Gram, solve_dual
+from softmargin.svm._dual import SMALL, _working_set
 
 from .problems import rbf
 

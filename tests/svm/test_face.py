@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from softmargin._linalg import NotPositiveDefiniteError
-from softmargin.svm import BoxProblem, _decouple, _solve, minimise_face
+from softmargin.svm import BoxProblem
+from softmargin.svm._face import _decouple, _solve, minimise_face
 
 
 def spd(n, seed=0):

@@ -3,7 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import lsq_linear
 
-from softmargin.svm import _pair_minimum, descend, violations
+from softmargin.svm._pairs import _pair_minimum, descend, violations
 
 numbers = st.floats(-3, 3)
 

@@ -7,21 +7,23 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from softmargin.kernels import make_kernel
 from softmargin.likelihoods import Hinge
-from softmargin.search import Coordinates, HyperPrior, LogParameter, NoiseShape
+from softmargin.policy import POLICY
+from softmargin.tuning import Coordinates, HyperPrior, LogParameters, NoiseShape
 
 SPREAD = np.array([1.0, 20.0, 0.3])
+LEARNT_C = LogParameters(Hinge(1.0), ("C",), (POLICY.likelihood.C,))
 
 
-def coordinates(spread=SPREAD, noise=None, kernel=None):
+def coordinates(spread=SPREAD, likelihood=LEARNT_C, kernel=None):
     chosen = make_kernel(kernel, len(spread), spread) if kernel is None else kernel
-    return Coordinates(chosen, noise or LogParameter(Hinge, "C", 1.0), len(spread))
+    return Coordinates(chosen, likelihood, len(spread))
 
 
-@pytest.mark.parametrize("noise", [LogParameter(Hinge, "C", 1.0), NoiseShape()], ids=["classifier", "regressor"])
+@pytest.mark.parametrize("likelihood", [LEARNT_C, NoiseShape()], ids=["classifier", "regressor"])
 @pytest.mark.parametrize("prior", [HyperPrior(), HyperPrior.for_regression(), HyperPrior(shrinkage=None)], ids=str)
 @pytest.mark.parametrize("kernel", [None, ConstantKernel() * RBF(1.0)], ids=["ard", "isotropic"])
-def test_gradient(prior, noise, kernel):
-    c = coordinates(noise=noise, kernel=kernel)
+def test_gradient(prior, likelihood, kernel):
+    c = coordinates(likelihood=likelihood, kernel=kernel)
     log_density = prior.bind(c, SPREAD)
     z = c.start + np.random.default_rng(0).standard_normal(len(c.start))
     numeric = [(log_density(z + 1e-5 * e)[0] - log_density(z - 1e-5 * e)[0]) / 2e-5 for e in np.eye(len(z))]

@@ -8,7 +8,8 @@ from softmargin.criteria import Evidence, LeaveOneOut, LinkEvidence
 from softmargin.inference import EP
 from softmargin.kernels import make_kernel
 from softmargin.likelihoods import Hinge
-from softmargin.search import Coordinates, HyperPrior, LogParameter, Objective, Subspace
+from softmargin.policy import POLICY
+from softmargin.tuning import Coordinates, HyperPrior, LogParameters, Objective, Subspace
 
 N, D = 30, 3
 
@@ -18,7 +19,7 @@ def make_objective(criterion=None, prior=True, weight=None, **kwargs):
     X = rng.standard_normal((N, D))
     y = np.where(X[:, 0] + 0.5 * rng.standard_normal(N) > 0, 1.0, -1.0)
     spread = X.std(axis=0)
-    c = Coordinates(make_kernel(None, D, spread), LogParameter(Hinge, "C", 1.0), D)
+    c = Coordinates(make_kernel(None, D, spread), LogParameters(Hinge(1.0), ("C",), (POLICY.likelihood.C,)), D)
     log_prior = HyperPrior().bind(c, spread) if prior else None
     return Objective(X, y, weight, c, criterion or Evidence(), EP(tol=1e-9), log_prior, **kwargs)
 

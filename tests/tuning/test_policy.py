@@ -7,27 +7,38 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.special import expit
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
-from softmargin.estimators._binary import rows_of
 
 from softmargin import BayesianSVC
-from softmargin.criteria import LeaveOneOut, Problem
+from softmargin.criteria import LeaveOneOut, LinkEvidence, Problem, Span
 from softmargin.datasets import make_ringnorm
 from softmargin.inference import EP, MAP
 from softmargin.kernels import evaluate
 from softmargin.likelihoods import Hinge, Link
+from softmargin.machines import rows_of
+from softmargin.policy import POLICY
 from softmargin.rows import merge_rows
-from softmargin.search import Coordinates, Evaluation, FixedNoise, HyperPrior, LogParameter, Subspace
-from softmargin.tuning.latent import End, _choose
-from softmargin.tuning.stages import (
-    HANDICAP,
-    SECOND_START,
+from softmargin.search import Evaluation
+from softmargin.tuning import (
+    Coordinates,
+    End,
+    FixedLikelihood,
+    HyperPrior,
+    LogParameters,
+    Subspace,
     bind_prior,
+    choose_end,
     classifier_prior,
     is_better_link,
-    normalised,
+    plan_stages,
     second_start,
-    stages,
 )
+
+HANDICAP, SECOND_START = POLICY.search.handicap, POLICY.search.second_start
+
+
+def learnt(C):
+    """C is learnt, from this value."""
+    return LogParameters(Hinge(C), ("C",), (POLICY.likelihood.C,))
 
 
 def noisy_table(n, seed):
@@ -82,13 +93,14 @@ def test_classes_that_one_problem_calls_the_rest_do_not_contest_an_input():
 def two_inputs_and_a_constant():
     """Coordinates of two inputs that vary and one that does not, and their spread."""
     kernel = ConstantKernel(1.0) * RBF([1.0, 2.0, 1.0]) + ConstantKernel(0.5)
-    return Coordinates(kernel, LogParameter(Hinge, "C", 1.0), 3), np.array([1.0, 4.0, 0.0])
+    return Coordinates(kernel, learnt(1.0), 3), np.array([1.0, 4.0, 0.0])
 
 
 def test_the_margin_model_keeps_the_relative_length_scales():
     coordinates, spread = two_inputs_and_a_constant()
-    link, margin = stages("auto", coordinates, spread)
-    assert (link.criterion, link.directions) == ("link_evidence", None)
+    link, margin = plan_stages(None, coordinates, spread)
+    assert link.criterion == LinkEvidence() and link.directions is None
+    assert margin.criterion == LeaveOneOut()
     moved = dict(zip(coordinates.names, margin.directions.astype(bool)))
     # One direction for both scales, none for that of the constant, one for each of the others.
     assert {name: np.flatnonzero(row).tolist() for name, row in moved.items()} == {
@@ -102,18 +114,18 @@ def test_the_margin_model_keeps_the_relative_length_scales():
 
 
 def test_one_length_scale_leaves_nothing_to_keep():
-    coordinates = Coordinates(ConstantKernel(1.0) * RBF(1.0), LogParameter(Hinge, "C", 1.0), 1)
-    assert [(s.criterion, s.directions) for s in stages("auto", coordinates, np.ones(1))] == [
-        ("link_evidence", None),
-        ("loo", None),
+    coordinates = Coordinates(ConstantKernel(1.0) * RBF(1.0), learnt(1.0), 1)
+    assert [(s.criterion, s.directions) for s in plan_stages(None, coordinates, np.ones(1))] == [
+        (LinkEvidence(), None),
+        (LeaveOneOut(), None),
     ]
-    assert [s.criterion for s in stages("span", coordinates, np.ones(1))] == ["span"]
+    assert [s.criterion for s in plan_stages(Span(), coordinates, np.ones(1))] == [Span()]
 
 
 def test_the_second_start_moves_the_common_length_scale_to_its_mean_place():
     coordinates, spread = two_inputs_and_a_constant()
     origin = coordinates.start
-    space = Subspace(None, origin, stages("auto", coordinates, spread)[1].directions)
+    space = Subspace(None, origin, plan_stages(None, coordinates, spread)[1].directions)
     z = dict(zip(coordinates.names, space.z(second_start(space, coordinates, spread))))
     for name in ("amplitude", "offset", "C"):
         assert z[name] == pytest.approx(SECOND_START[name])
@@ -130,7 +142,7 @@ def contest():
     rng = np.random.default_rng(2)
     X = rng.standard_normal((30, 1))
     y, weight = np.where(rng.random(30) < expit(2 * X[:, 0]), 1.0, -1.0), rng.integers(1, 3, 30).astype(float)
-    coordinates = Coordinates(ConstantKernel(1.0) * RBF(1.0), LogParameter(Hinge, "C", 1.0), 1)
+    coordinates = Coordinates(ConstantKernel(1.0) * RBF(1.0), learnt(1.0), 1)
     rows = merge_rows(X, y, weight)
     K = evaluate(coordinates.kernel, rows.X).K
     posterior = EP().infer(K, rows.y, Link(1.0), rows.weight)
@@ -147,7 +159,7 @@ def test_the_margin_model_must_win_by_the_handicap(contest):
     assert is_kept(loo + 0.99 * HANDICAP)
     assert not is_kept(loo + 1.01 * HANDICAP)
     # Without cavities of EP nothing can be compared.
-    other = link._replace(posterior=replace(link.posterior, method="variational"))
+    other = link._replace(posterior=replace(link.posterior, cavity_mean=None))
     assert not is_better_link(other, link._replace(criterion=-1e6), coordinates, rows)
 
 
@@ -159,31 +171,31 @@ def test_the_best_link_model_of_all_starts_meets_the_best_margin_model(contest):
         margin = link._replace(criterion=margin_loo)
         return [End(margin, -5.0, [], link=worse), End(margin, -6.0, [], link=better)]
 
-    kept = _choose(ends(loo), coordinates, rows)
+    kept = choose_end(ends(loo), coordinates, rows)
     assert kept.is_link
     assert kept.evaluation is better
-    lost = _choose(ends(loo + 2 * HANDICAP), coordinates, rows)
+    lost = choose_end(ends(loo + 2 * HANDICAP), coordinates, rows)
     assert not lost.is_link
     assert lost.score == -5.0
     # Without a link model there is nothing to choose.
-    assert _choose([End(link, 1.0, []), End(link, 2.0, [])], coordinates, rows).score == 2.0
+    assert choose_end([End(link, 1.0, []), End(link, 2.0, [])], coordinates, rows).score == 2.0
 
 
 def test_a_rare_class_widens_the_prior_of_the_offset():
     y = np.where(np.arange(20) < 2, 1.0, -1.0)
-    assert classifier_prior(y, None).offset == classifier_prior(-y, None).offset == (0.0, 2.0)
+    assert classifier_prior(y, np.ones(20)).offset == classifier_prior(-y, np.ones(20)).offset == (0.0, 2.0)
     assert classifier_prior(y, np.where(y > 0, 9.0, 1.0)) == HyperPrior()
 
 
-def test_the_normalised_noise_has_the_same_coordinates():
-    learnt = normalised(LogParameter(Hinge, "C", 3.0))
-    assert learnt.likelihood(learnt.start) == Link(pytest.approx(3.0))
-    assert normalised(FixedNoise(Hinge(2.0))) == FixedNoise(Link(2.0))
+def test_the_normalised_likelihood_has_the_same_coordinates():
+    link = learnt(3.0).normalised()
+    assert link.at(link.start) == Link(pytest.approx(3.0))
+    assert FixedLikelihood(Hinge(2.0)).normalised() == FixedLikelihood(Link(2.0))
 
 
 def test_the_prior_of_an_amplitude_is_on_the_variance_it_gives():
     X = np.array([[3.0], [-4.0]])
-    coordinates = Coordinates(ConstantKernel(1.0) * DotProduct(0, "fixed"), FixedNoise(Hinge()), 1)
+    coordinates = Coordinates(ConstantKernel(1.0) * DotProduct(0, "fixed"), FixedLikelihood(Hinge()), 1)
     density = bind_prior(HyperPrior(amplitude=(0.0, 1.0)), coordinates, np.ones(1), X)
     # k0 gives f the mean variance 12.5 k0: the prior is highest where that is 1.
     assert density(np.array([-np.log(12.5)]))[1] == pytest.approx(0)

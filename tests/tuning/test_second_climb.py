@@ -9,11 +9,14 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from softmargin import BayesianSVR
 from softmargin.datasets import make_sinc
-from softmargin.estimators import _tuning
 from softmargin.kernels import make_kernel
+from softmargin.policy import POLICY
 from softmargin.rows import merge_rows
-from softmargin.search import Coordinates, Evaluation, NoiseShape
-from softmargin.tuning.stages import DECISIVE, QUIET_START, SHORT_START, is_doubtful, start_at
+from softmargin.search import Evaluation
+from softmargin.tuning import Coordinates, NoiseShape, climb, is_doubtful, start_at
+
+DECISIVE = POLICY.search.decisive
+SHORT_START, NOISE_START = POLICY.search.short_start, POLICY.search.noise_start
 
 
 def ends(model):
@@ -61,18 +64,18 @@ def test_chance_must_win_clearly(seed, monkeypatch):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(530, 5)), rng.normal(size=530)
     model = BayesianSVR().fit(X[:30], y[:30])
-    monkeypatch.setattr(_tuning, "is_doubtful", lambda best, rows: False)
+    monkeypatch.setattr(climb, "is_doubtful", lambda best, rows: False)
     trusting = BayesianSVR().fit(X[:30], y[:30])
     density, believed = (np.mean(m.log_predictive_density(X[30:], y[30:])) for m in (model, trusting))
     assert density > -1.9
     assert density > believed - 0.01
-    assert ends(trusting) < ends(model) + 1e-3 < model._model.objective - model._log_units + DECISIVE
+    assert ends(trusting) < ends(model) + 1e-3 < model._fit.model.objective - model._fit.log_units + DECISIVE
 
 
 def test_a_fit_that_finds_something_climbs_once(monkeypatch):
     X, y = make_sinc(40, random_state=0)
     model = BayesianSVR().fit(X, y)
-    monkeypatch.setattr(_tuning, "is_doubtful", lambda best, rows: False)
+    monkeypatch.setattr(climb, "is_doubtful", lambda best, rows: False)
     assert len(model.search_path_) == len(BayesianSVR().fit(X, y).search_path_)
 
 
@@ -118,11 +121,11 @@ def test_there_is_nothing_to_doubt_in_a_constant():
 def test_starts_are_in_units_of_the_spread_and_within_bounds():
     spread = np.array([1.0, 50.0])
     coordinates = Coordinates(make_kernel(None, 2, spread), NoiseShape(), 2)
-    short, quiet = (start_at(logs, coordinates, spread) for logs in (SHORT_START, QUIET_START))
+    short, noise = (start_at(logs, coordinates, spread) for logs in (SHORT_START, NOISE_START))
     scales = [name.startswith("length_scale") for name in coordinates.names]
     assert_allclose(short[scales], SHORT_START["length_scale"] + np.log(spread * np.sqrt(2)))
     assert_allclose(short[np.invert(scales)], coordinates.start[np.invert(scales)])
-    assert_allclose(np.exp(quiet[[0, -2]]), [0.5, 1.0])
+    assert_allclose(np.exp(noise[[0, -2]]), [0.5, 1.0])
     bounded = Coordinates(ConstantKernel(1.0) * RBF([1.0, 1.0], (0.9, 2.0)), NoiseShape(), 2)
     assert_allclose(np.exp(start_at(SHORT_START, bounded, spread)[1:3]), [0.9, 2.0])
     assert start_at(SHORT_START, Coordinates(ConstantKernel(1.0), NoiseShape(), 2), spread) is None

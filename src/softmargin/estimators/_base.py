@@ -79,6 +79,11 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
             check_choice("kernel", self.kernel, [None, *KERNEL_NAMES])
         check_number("C", self.C, low=0, strict=True, optional=True)
         check_part("loss", self.loss, self._losses(), ("get_params", "set_params"))
+        if getattr(self.loss, "is_classifier", self._is_classifier) != self._is_classifier:
+            raise ValueError(
+                f"loss={self.loss!r} is for {'regression' if self._is_classifier else 'classification'}; choose one of "
+                f"{', '.join(map(repr, sorted(self._losses())))}, or an object of such a class"
+            )
         check_part("inference", self.inference, self._inferences(), ("without_gradients",))
         check_part("criterion", self.criterion, self._criteria(), ("likelihood", "inference_for"), "auto")
         check_number("n_inducing", self.n_inducing, low=1, strict=False, integer=True, optional=True)

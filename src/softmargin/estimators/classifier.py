@@ -45,7 +45,8 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         bounds.
     C : float or None, default=None
         Inverse noise level (penalty on slack); None learns it.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
+    loss : {"hinge", "squared_hinge", "logistic"} or Likelihood, default="hinge"
+        An object starts the search at its own C.
     inference : {"ep", "laplace", "variational", "map", ...}, default="ep"
         How the posterior is computed.
     criterion : str, default="auto"

@@ -220,6 +220,12 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        criterion = self._criterion()
+        if criterion is not None and not criterion.for_regression:
+            raise ValueError(
+                f"criterion={self.criterion!r} is defined for classes only; choose one of 'auto', "
+                f"{', '.join(map(repr, sorted(self._criteria())))}, or an object of such a class"
+            )
         check_number("epsilon", self.epsilon, low=0, strict=False, optional=True)
         check_choice("gross_errors", self.gross_errors, ["auto", "keep"])
         check_choice("center", self.center, ["median", None])

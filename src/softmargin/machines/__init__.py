@@ -11,7 +11,7 @@ from softmargin.machines.classification import (
     fit_classification,
     update_classification,
 )
-from softmargin.machines.pairs import Combination, couple, fit_temperature, pairs_of, temper
+from softmargin.machines.pairs import Combination, couple, fit_temperature, pairs_of, pairwise_table, rows_of, temper
 from softmargin.machines.pairwise import LeftOut, PairwiseFit, PairwiseMachine
 from softmargin.machines.regression import RegressionFit, RegressionSettings, fit_regression, update_regression
 from softmargin.machines.stack import Member, Stack, stacking_weights
@@ -39,6 +39,8 @@ __all__ = [
     "fit_regression",
     "fit_temperature",
     "pairs_of",
+    "pairwise_table",
+    "rows_of",
     "stacking_weights",
     "target_units",
     "temper",

@@ -118,7 +118,7 @@ def fit_classification(
     if isinstance(source, LocalRows):
         check_classification_targets(source.y)
     if settings.through_inducing_points:
-        return _fit_source(compact(source), settings, report)
+        return _fit_source(source, settings, report)
     X, y, weight = source.take(np.arange(source.n_rows))
     classes, index = np.unique(y, return_inverse=True)
     check_classes(classes)
@@ -177,9 +177,13 @@ def _stacked(members: list[Member], left_out: list[Array | None], rows: Training
 
 
 def _fit_source(source: Source, settings: ClassificationSettings, report: Report | None) -> ClassificationFit:
-    """The hinge machine through inducing points, for rows anywhere."""
+    """The same through inducing points, for rows anywhere."""
+    # Before rows of zero weight are dropped: a class must not vanish with them.
     classes = source.labels()
+    # Distinct values alone would look like the targets of a regression.
+    check_classification_targets(np.repeat(classes, 3))
     check_classes(classes)
+    source = compact(source)
     drawn = draw(source, settings.tuning.seed, classes)
     index = np.searchsorted(classes, drawn.y)
     log_weight = log_class_weights(settings.class_weight, classes, index, drawn.weight)

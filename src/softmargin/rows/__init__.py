@@ -5,7 +5,7 @@ of a lost worker are recomputed. Importing it does not import Dask; a Dask colle
 """
 
 from softmargin.rows._collections import blockwise, is_dask
-from softmargin.rows._dask import DaskRows
+from softmargin.rows._dask import FAN_IN, DaskRows
 from softmargin.rows._workspace import Workspace
 from softmargin.rows.encodings import PairEncoding, ScaledEncoding, ThinnedEncoding
 from softmargin.rows.source import BLOCK_ROWS, Encoded, Encoding, LocalRows, RowSource, Summable
@@ -14,6 +14,7 @@ from softmargin.rows.validation import CheckedRows, check_rows, check_weights
 
 __all__ = [
     "BLOCK_ROWS",
+    "FAN_IN",
     "CheckedRows",
     "DaskRows",
     "Encoded",

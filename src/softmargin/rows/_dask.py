@@ -1,6 +1,7 @@
 """Rows of a Dask collection, reachable through sums: a graph of block statistics with a tree reduction."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from softmargin._linalg import Array
 from softmargin.rows._collections import as_dask_array, is_dask
+from softmargin.rows._faults import check_block
 from softmargin.rows._workspace import Workspace
 from softmargin.rows.source import Encoding, LocalRows
 
@@ -89,24 +91,34 @@ class DaskRows:
         X, y, weight = zip(*dask.compute(*parts))
         return np.concatenate(X), np.concatenate(y), np.concatenate(weight)
 
-    def check(self, *, numeric_target: bool) -> tuple[float, float]:
-        """Look at every block once and raise for the first that is not valid; return the range of the weights."""
+    def check(self, names: Sequence[str], *, numeric_target: bool) -> tuple[float, float]:
+        """Look at every block once and raise for the first that is not valid; return the range of the weights.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Of the columns, for errors.
+        numeric_target : bool
+            Whether the targets must be numbers.
+        """
         import dask
 
         weights = self.weight or [None] * len(self.X)
-        found = dask.compute(
-            *[dask.delayed(_faults)(X, y, w, numeric_target) for X, y, w in zip(self.X, self.y, weights)]
-        )
-        for block, (fault, _, _) in enumerate(found):
-            if fault:
-                raise ValueError(f"block {block} of the Dask collection (of {len(found)}): {fault}")
-        return min(low for _, low, _ in found), max(high for _, _, high in found)
+        look = dask.delayed(check_block)
+        found = dask.compute(*[look(X, y, w, names, numeric_target) for X, y, w in zip(self.X, self.y, weights)])
+        for block, seen in enumerate(found):
+            if seen.fault:
+                raise ValueError(f"block {block} of the Dask collection (of {len(found)}): {seen.fault}")
+        return min(seen.smallest for seen in found), max(seen.largest for seen in found)
 
     def labels(self) -> NDArray[Any]:
         """The distinct raw targets, sorted."""
         import dask
 
-        return np.unique(np.concatenate(dask.compute(*[dask.delayed(np.unique)(y) for y in self.y])))
+        try:
+            return np.unique(np.concatenate(dask.compute(*[dask.delayed(np.unique)(y) for y in self.y])))
+        except TypeError as error:
+            raise ValueError(f"y holds labels of several kinds, which have no order ({error}); use one kind") from error
 
     def find(self, label: Any, limit: int) -> NDArray[np.intp]:
         """Numbers of the first rows with a raw target, at most `limit` of them."""
@@ -128,7 +140,7 @@ def _column(values: Any, X: Any) -> Any:
 
 
 def _block_total(statistic: Any, X: Any, y: Any, weight: Any, encoding: Any) -> Any:
-    rows = LocalRows(np.asarray(X), np.asarray(y), weight, encoding, cache_bytes=0)
+    rows = LocalRows(_numbers(X), np.asarray(y), weight, encoding, cache_bytes=0)
     return rows.total(statistic, _workspace())
 
 
@@ -139,30 +151,10 @@ def _workspace() -> Workspace:
     return _thread.workspace  # type: ignore[no-any-return]
 
 
-def _faults(X: Any, y: Any, weight: Any, numeric_target: bool) -> tuple[str, float, float]:
-    """What is wrong with a block (nothing: an empty text), and the range of its weights."""
-    X, y = np.asarray(X), np.asarray(y)
-    if X.dtype.kind not in "fiub":
-        try:
-            X = X.astype(np.float64)
-        except (TypeError, ValueError):
-            return f"X holds {X.dtype} values that are no numbers; encode such columns first", 0.0, 1.0
-    bad = ~np.all(np.isfinite(X), axis=0)
-    if np.any(bad):
-        columns = ", ".join(map(str, np.flatnonzero(bad)[:5]))
-        return f"Input X contains NaN or infinity (column {columns}); fill or drop these rows first", 0.0, 1.0
-    if numeric_target and y.dtype.kind not in "fiub":
-        return f"y holds {y.dtype} values; a regression needs numbers", 0.0, 1.0
-    missing = ~np.isfinite(y) if y.dtype.kind == "f" else np.array([v is None or v != v for v in y.ravel()])
-    if np.any(missing):
-        return f"Input y contains NaN or infinity (row {np.flatnonzero(missing)[0]} of the block)", 0.0, 1.0
-    if weight is None or not len(y):
-        return "", np.inf if weight is not None else 1.0, -np.inf if weight is not None else 1.0
-    weight = np.asarray(weight, dtype=np.float64)
-    if not np.all(np.isfinite(weight)):
-        row = np.flatnonzero(~np.isfinite(weight))[0]
-        return f"Input sample_weight contains NaN or infinity (row {row} of the block)", 0.0, 1.0
-    return "", float(weight.min()), float(weight.max())
+def _numbers(X: Any) -> Any:
+    """A block's inputs as floating-point numbers; single precision stays so."""
+    X = np.asarray(X)
+    return X if X.dtype.kind == "f" else X.astype(np.float64)
 
 
 def _find(y: Any, label: Any, limit: int) -> Any:
@@ -180,4 +172,4 @@ def _add(sums: list[Any]) -> Any:
 
 def _take(X: Any, y: Any, weight: Any, index: Any) -> tuple[Any, Any, Any]:
     chosen = np.ones(len(index)) if weight is None else np.asarray(weight, dtype=np.float64)[index]
-    return np.asarray(X)[index], np.asarray(y)[index], chosen
+    return _numbers(X)[index], np.asarray(y)[index], chosen

@@ -2,7 +2,7 @@
 
 All of them are checked for the same things, in the same words: two dimensions, at least one row and one column, finite
 numbers, a target and a weight for every row, weights that are not negative and not all zero. What a Dask collection
-holds is checked block by block in one pass, and an error names the block.
+holds is checked block by block in one pass, and an error names the block and the column.
 """
 
 from dataclasses import dataclass
@@ -85,11 +85,14 @@ def _check_dask(X: Any, y: Any, sample_weight: Any, *, numeric_target: bool) -> 
             "(rows, features)"
         )
     names = np.asarray(X.columns, dtype=object) if hasattr(X, "columns") else None
+    if X.shape[1] == 0:
+        raise ValueError("Found array with 0 feature(s) while a minimum of 1 is required.")
     rows = DaskRows.of(X, y, sample_weight)
     if rows.n_rows == 0:
         raise ValueError(
             f"Found array with 0 sample(s) (shape=(0, {rows.n_features})) while a minimum of 1 is required."
         )
-    smallest, largest = rows.check(numeric_target=numeric_target)
+    columns = list(map(str, range(rows.n_features) if names is None else names))
+    smallest, largest = rows.check(columns, numeric_target=numeric_target)
     check_weights(smallest, largest)
     return CheckedRows(rows, rows.n_features, names)

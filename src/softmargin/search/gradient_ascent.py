@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from softmargin._linalg import Array
+from softmargin._parts import Part
 from softmargin.search import checkpoint
 from softmargin.search._protocol import Evaluation, Objective, SearchResult
 from softmargin.search.watch import StopSearch
@@ -46,8 +47,8 @@ class _State:
     done: bool = False
 
 
-@dataclass(frozen=True)
-class GradientAscent:
+@dataclass(frozen=True, repr=False)
+class GradientAscent(Part):
     """Monte Carlo gradient ascent.
 
     Parameters

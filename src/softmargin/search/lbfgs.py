@@ -7,12 +7,13 @@ import numpy as np
 from scipy.optimize import minimize
 
 from softmargin._linalg import Array
+from softmargin._parts import Part
 from softmargin.search._protocol import Evaluation, Objective, SearchResult
 from softmargin.search.watch import StopSearch
 
 
-@dataclass(frozen=True)
-class LBFGS:
+@dataclass(frozen=True, repr=False)
+class LBFGS(Part):
     """L-BFGS-B on the logarithms of the hyperparameters, in the objective's `units` if it has some.
 
     Parameters

@@ -12,6 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from softmargin._linalg import Array
+from softmargin._parts import Part
 from softmargin.search._protocol import Objective, SearchResult
 from softmargin.search.watch import StopSearch
 
@@ -20,8 +21,8 @@ SHRINK = 0.5
 equal factors the size would drift at random, and sooner or later to zero; so it grows until it feels the curvature."""
 
 
-@dataclass(frozen=True)
-class RandomWalk:
+@dataclass(frozen=True, repr=False)
+class RandomWalk(Part):
     """Greedy random walk; needs no gradient.
 
     Parameters

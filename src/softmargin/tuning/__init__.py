@@ -4,6 +4,7 @@
 a `LatentModel`. No estimator in sight.
 """
 
+from softmargin.tuning.climb import End
 from softmargin.tuning.coordinates import (
     Coordinates,
     FixedLikelihood,
@@ -15,16 +16,25 @@ from softmargin.tuning.coordinates import (
 from softmargin.tuning.held_out import HeldOut, Watch, hold_out
 from softmargin.tuning.hyperprior import HyperPrior
 from softmargin.tuning.large import Sample, fit_sparse, leave_rows_out
-from softmargin.tuning.latent import bind_prior, fit_latent
+from softmargin.tuning.latent import bind_prior, choose_end, fit_latent
 from softmargin.tuning.model import LatentModel, Probability
 from softmargin.tuning.objective import Objective, Subspace, path_row
 from softmargin.tuning.settings import Callback, Tuning, part_of
-from softmargin.tuning.stages import Stage, classifier_prior, is_doubtful, plan_stages, start_at
+from softmargin.tuning.stages import (
+    Stage,
+    classifier_prior,
+    is_better_link,
+    is_doubtful,
+    plan_stages,
+    second_start,
+    start_at,
+)
 from softmargin.tuning.stream import RememberedRows, update
 
 __all__ = [
     "Callback",
     "Coordinates",
+    "End",
     "FixedLikelihood",
     "HeldOut",
     "HyperPrior",
@@ -42,15 +52,18 @@ __all__ = [
     "Tuning",
     "Watch",
     "bind_prior",
+    "choose_end",
     "classifier_prior",
     "fit_latent",
     "fit_sparse",
     "hold_out",
+    "is_better_link",
     "is_doubtful",
     "leave_rows_out",
     "part_of",
     "path_row",
     "plan_stages",
+    "second_start",
     "start_at",
     "update",
 ]

@@ -121,7 +121,7 @@ def _search(
         with threadpool_limits(1):
             ends = Parallel(n_jobs=tuning.n_jobs)(delayed(climb)(z, tuning.seed + k) for k, z in enumerate(starts))
     path = [{"start": k, **row} for k, end in enumerate(ends) for row in end.path]
-    return _choose(ends, coordinates, rows)._replace(path=path)
+    return choose_end(ends, coordinates, rows)._replace(path=path)
 
 
 def _held_out(rows: TrainingRows, coordinates: Coordinates, tuning: Tuning) -> HeldOut | None:
@@ -136,7 +136,7 @@ def _held_out(rows: TrainingRows, coordinates: Coordinates, tuning: Tuning) -> H
     )
 
 
-def _choose(ends: list[End], coordinates: Coordinates, rows: TrainingRows) -> End:
+def choose_end(ends: list[End], coordinates: Coordinates, rows: TrainingRows) -> End:
     """The best end; leave-one-out compares the best link model of all starts with the best margin model."""
     best = max(ends, key=lambda end: end.score)
     link = max((end.link for end in ends if end.link is not None), key=lambda link: link.value, default=None)
