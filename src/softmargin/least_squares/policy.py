@@ -53,7 +53,7 @@ class LeastSquaresPolicy:
     length_start: float = 0.3
     softmax: SoftmaxFit = field(default_factory=SoftmaxFit)
     search_rows: int = 500
-    search_iter: int = 30
+    search_iter: int = 20
     refine_rows: int = 4000
     refine_rank: int = 256
     refine_iter: int = 12
