@@ -283,11 +283,21 @@ def csr(kind: str, **parameters: Any) -> Numbers:
     return regressed(BayesianSVR(**settings).fit(thinned(X), y), thinned(new_rows()))
 
 
+def stacked(n_classes: int) -> Numbers:
+    """The default: machines mixed by stacking, with one skewed column."""
+    X, y = two_classes(60) if n_classes == 2 else three_classes()
+    X = np.column_stack([X, np.exp(2 * np.sin(7.0 * np.arange(len(y))))])
+    model = BayesianSVC(max_iter=5, random_state=0).fit(X, y)
+    new = np.column_stack([new_rows(), np.linspace(0.1, 7.0, len(new_rows()))])
+    return {"predict_proba": model.predict_proba(new), "weights": model.weights_, "loo_log_loss": model.loo_log_loss_}
+
+
 def warm(kind: str) -> Numbers:
     """Fit twice; the second search starts where the first one ended."""
     X, y = two_classes() if kind == "svc" else targets()
+    alone = {"stack": False} if kind == "svc" else {}
     cls = BayesianSVC if kind == "svc" else BayesianSVR
-    model = cls(warm_start=True, max_iter=2, random_state=0).fit(X[:24], y[:24]).fit(X, y)
+    model = cls(warm_start=True, max_iter=2, random_state=0, **alone).fit(X[:24], y[:24]).fit(X, y)
     return (classified if kind == "svc" else regressed)(model, new_rows())
 
 
@@ -302,7 +312,7 @@ def dask_input(kind: str) -> Numbers:
         lazy, lazy_y = da.from_array(X, chunks=(13, 2)), da.from_array(y, chunks=13)
         lazy_new = da.from_array(new_rows(), chunks=(2, 2))
         if kind == "svc":
-            model = BayesianSVC(**settings).fit(lazy, lazy_y)
+            model = BayesianSVC(**settings, multi_class="ovo").fit(lazy, lazy_y)
             return {"lazy_predict_proba": model.predict_proba(lazy_new).compute()} | classified(model, new_rows())
         model = BayesianSVR(**settings).fit(lazy, lazy_y)
         return {"lazy_predict": model.predict(lazy_new).compute()} | regressed(model, new_rows())
@@ -455,6 +465,8 @@ def criterion_gradient(name: str) -> Numbers:
     return with_gradient(name, criterion(posterior, Problem(K, y, likelihood)))
 
 
+add("svc_stack", stacked, 2)
+add("svc_joint", stacked, 3)
 for _name in ("ep", "laplace", "variational", "chaining", "annealing", "exact"):
     add(f"evidence_{_name}", evidence, _name)
 add("evidence_regression", evidence_of_targets)
