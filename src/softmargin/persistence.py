@@ -128,6 +128,8 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.is_dir():
         raise ModelFileError(f"{str(path)!r} is a directory; give the name of a file, such as 'model.skops'")
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        raise ModelFileError(f"{str(path)!r} is a device or a pipe; give the name of a file, such as 'model.skops'")
     try:
         check_is_fitted(estimator)
     except (NotFittedError, TypeError) as error:
@@ -258,7 +260,9 @@ def _read(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
     except ModelFileError:
         raise
     except ArchiveError as error:
-        raise ModelFileError(f"{str(path)!r} is no model file that softmargin wrote: {error}; nothing was read") from error
+        raise ModelFileError(
+            f"{str(path)!r} is no model file that softmargin wrote: {error}; nothing was read"
+        ) from error
     # A damaged archive fails in many ways: in the archive, its compression, its end or the JSON inside.
     except Exception as error:
         raise ModelFileError(damaged) from error

@@ -85,7 +85,9 @@ def test_there_are_golden_files_of_every_format():
     assert formats == set(range(1, persistence.FORMAT + 1))
 
 
-@pytest.mark.parametrize("estimator", [softmargin.BayesianSVC(), softmargin.BayesianSVR(), "text", softmargin.BayesianSVC])
+@pytest.mark.parametrize(
+    "estimator", [softmargin.BayesianSVC(), softmargin.BayesianSVR(), "text", softmargin.BayesianSVC]
+)
 def test_what_is_not_fitted_is_not_saved(estimator, tmp_path):
     with pytest.raises(ModelFileError, match="fitted"):
         softmargin.save(estimator, tmp_path / "m.skops")

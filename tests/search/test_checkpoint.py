@@ -57,7 +57,9 @@ def test_the_file_of_another_problem_is_refused(what, tmp_path):
         climb(OTHERS[what](), tmp_path / "run")
 
 
-@pytest.mark.parametrize("option", [{"max_iter": 3}, {"tol": 1e-4}, {"rule": "paper"}, {"rate": 0.1}, {"fraction": 0.1}])
+@pytest.mark.parametrize(
+    "option", [{"max_iter": 3}, {"tol": 1e-4}, {"rule": "paper"}, {"rate": 0.1}, {"fraction": 0.1}]
+)
 def test_the_file_of_other_settings_is_refused(option, tmp_path):
     climb(problem(), tmp_path / "run")
     with pytest.raises(ValueError, match="another search"):
