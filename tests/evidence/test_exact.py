@@ -1,5 +1,7 @@
 """The hinge's evidence against quadrature and quasi-Monte Carlo integration, and its limits."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -34,7 +36,7 @@ def test_normaliser_is_the_sum_over_labelings():
 
 
 def by_quad(K, y, C):
-    """ln Q(Y | X) / kappa^2 of two rows: the second in closed form given the first, the first by adaptive quadrature."""
+    """ln Q(Y | X) / kappa^2 of two rows: the second in closed form, the first by adaptive quadrature."""
     root = np.linalg.cholesky(y[:, None] * K * y)
 
     def log_integrand(t):
@@ -47,7 +49,7 @@ def by_quad(K, y, C):
     steps = sorted({e for k in kinks for e in k + np.array([-1, -0.1, -0.01, 0, 0.01, 0.1, 1])} | {-15.0, 15.0})
     parts = [
         quad(lambda t: np.exp(log_integrand(t) - top), a, b, epsabs=1e-10, epsrel=1e-9, limit=200)[0]
-        for a, b in zip(steps, steps[1:])
+        for a, b in pairwise(steps)
     ]
     return top + np.log(sum(parts))
 

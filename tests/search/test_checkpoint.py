@@ -1,5 +1,6 @@
 """Checkpoints: only for the search that wrote them, no code in them, and the same result bit for bit after SIGKILL."""
 
+import json
 import os
 import pickle
 import signal
@@ -114,7 +115,8 @@ def test_a_pickle_is_not_run(tmp_path):
 def test_only_records_of_softmargin_are_rebuilt(tmp_path):
     path = tmp_path / "run"
     for name in ("pathlib:Path", "os:system", "softmargin.search.checkpoint:save", "softmargin.nowhere:X"):
-        text = '{"format": 1, "fingerprint": "", "content": {"kind": "record", "type": "%s", "items": {}}}' % name
+        record = {"kind": "record", "type": name, "items": {}}
+        text = json.dumps({"format": 1, "fingerprint": "", "content": record})
         with path.open("wb") as file:
             np.savez(file, json=np.frombuffer(text.encode(), np.uint8))
         with pytest.raises(ValueError, match="damaged"):

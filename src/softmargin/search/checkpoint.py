@@ -26,7 +26,7 @@ MAX_BYTES = 4 * 2**30
 
 
 def save(path: Path, fingerprint: str, content: dict[str, Any]) -> None:
-    """Write numbers, text, arrays, lists, tuples, dicts and softmargin's records; the file appears whole or not at all."""
+    """Write numbers, text, arrays, lists, tuples, dicts and softmargin's records, whole or not at all."""
     arrays: dict[str, Any] = {}
     text = json.dumps({"format": FORMAT, "fingerprint": fingerprint, "content": _encode(content, arrays)})
     buffer = io.BytesIO()

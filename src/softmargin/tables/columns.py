@@ -79,8 +79,8 @@ def conform(frame: pd.DataFrame, numeric: Sequence[str], category: Sequence[str]
         lost = len(strange)
         if lost and not columns[name].notna().any():
             raise DataError(
-                f"column {short(name)!r} was numbers when the model was fitted, but here no cell is a finite number: it "
-                f"holds values such as {short(strange.iloc[0])!r}; repair the column, or empty its cells if they are unknown"
+                f"column {short(name)!r} held numbers when the model was fitted, but here no cell is a finite number: "
+                f"it holds {short(strange.iloc[0])!r}; repair the column, or empty its cells if they are unknown"
             )
         if lost:
             notes.append(f"column {short(name)!r}: {lost} cells are no finite numbers and count as missing")

@@ -37,9 +37,8 @@ def printable(text: str) -> str:
     """The text without control characters, which could take over a terminal; tabs and line ends stay."""
     if text.isprintable():
         return text
-    return "".join(
-        "\N{REPLACEMENT CHARACTER}" if unicodedata.category(c) == "Cc" and c not in "\t\n" else c for c in text
-    )
+    control = {c for c in set(text) if unicodedata.category(c) == "Cc" and c not in "\t\n"}
+    return "".join("\N{REPLACEMENT CHARACTER}" if c in control else c for c in text)
 
 
 def short(value: Any) -> str:
