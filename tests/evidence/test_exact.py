@@ -8,8 +8,8 @@ from scipy.integrate import quad
 from scipy.special import log_ndtr, logsumexp
 
 from softmargin.evidence import exact, log_evidence
-from softmargin.inference.hmc import ConditionalNormaliser, DataTarget
 from softmargin.likelihoods import Hinge
+from softmargin.sampling import ConditionalNormaliser, DataTarget
 
 from .cases import K4, Y4
 

@@ -17,8 +17,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from softmargin.criteria import Evidence, LeaveOneOut
 from softmargin.inference import EP, HMC
 from softmargin.likelihoods import Hinge, SquaredHinge
-from softmargin.search import Coordinates, GradientAscent, LogParameter, Objective
+from softmargin.search import GradientAscent
 from softmargin.search import checkpoint as files
+from softmargin.tuning.coordinates import Coordinates, LogParameter
+from softmargin.tuning.objective import Objective
 
 
 def problem(n=20, inference=None, criterion=None, likelihood=Hinge, scale=0.8):
@@ -150,7 +152,7 @@ def test_failed_save_leaves_the_old_file(tmp_path):
 
 
 def ascend(path):
-    sampler = HMC(n_chains=16, n_warmup=20, n_draws=20, evidence=False, common=False, check=False)
+    sampler = HMC(n_chains=16, n_warmup=20, n_draws=20, evidence=False, reuse_random_numbers=False, check=False)
     return climb(problem(inference=sampler), path, max_iter=8)
 
 

@@ -7,8 +7,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from softmargin.criteria import Evidence
 from softmargin.inference import EP, HMC
 from softmargin.likelihoods import Hinge
-from softmargin.search import LBFGS, Coordinates, GradientAscent, LogParameter, Objective
-from softmargin.search.objective import Evaluation
+from softmargin.search import LBFGS, Evaluation, GradientAscent
+from softmargin.tuning.coordinates import Coordinates, LogParameter
+from softmargin.tuning.objective import Objective
 
 
 def problem(n=30, inference=None):
@@ -54,14 +55,14 @@ def test_reaches_a_far_optimum_through_noise():
     assert found.best.value > -0.1
 
 
-def test_runs_draw_new_numbers_unless_common():
+def test_runs_draw_new_numbers_unless_reused():
     objective, coordinates = problem(20)
     posteriors = {}
-    for common in (True, False):
-        sampler = HMC(n_chains=4, n_warmup=5, n_draws=5, evidence=False, common=common, check=False)
+    for reuse in (True, False):
+        sampler = HMC(n_chains=4, n_warmup=5, n_draws=5, evidence=False, reuse_random_numbers=reuse, check=False)
         K, likelihood = coordinates.model(coordinates.start).kernel(objective.X), Hinge(1.0)
         first = sampler.infer(K, objective.y, likelihood)
-        posteriors[common] = first, sampler.infer(K, objective.y, likelihood, start=first)
+        posteriors[reuse] = first, sampler.infer(K, objective.y, likelihood, start=first)
     # The first run is the same; the second goes on from the same positions with other numbers.
     np.testing.assert_array_equal(posteriors[True][0].draws.z, posteriors[False][0].draws.z)
     assert not np.allclose(posteriors[True][1].draws.z, posteriors[False][1].draws.z)

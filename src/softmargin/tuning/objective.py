@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -12,26 +12,11 @@ from softmargin._linalg import Array
 from softmargin.criteria import Criterion, Problem
 from softmargin.inference import Inference, Posterior
 from softmargin.kernels import evaluate
+from softmargin.policy import POLICY
+from softmargin.search import Evaluation, notify
 from softmargin.search.checkpoint import digest
-from softmargin.search.coordinates import Coordinates
-from softmargin.search.hyperprior import LogDensity
-from softmargin.search.watch import notify
-
-WARM_START_WITHIN = 0.7
-"""Largest change of any log hyperparameter for which the last posterior is a good start."""
-
-
-class Evaluation(NamedTuple):
-    """The objective at one point, to be maximised."""
-
-    z: Array
-    value: float
-    """Criterion (signed so that more is better) plus log hyperprior."""
-    gradient: Array | None
-    """Shape (n_z,); None where the criterion has none."""
-    criterion: float
-    """The criterion in its own units and sign."""
-    posterior: Posterior
+from softmargin.tuning.coordinates import Coordinates
+from softmargin.tuning.hyperprior import LogDensity
 
 
 def path_row(evaluation: Evaluation, stage: str, coordinates: Coordinates) -> dict[str, Any]:
@@ -72,6 +57,11 @@ class Objective:
     _best: Evaluation | None = field(default=None, repr=False)
     """Kept for searches without gradients, which go back to it after every failed step."""
 
+    @property
+    def names(self) -> list[str]:
+        """Names of the coordinates."""
+        return self.coordinates.names
+
     def __call__(self, z: Array) -> Evaluation:
         """Evaluate at z."""
         z = np.array(z, dtype=float)
@@ -89,7 +79,7 @@ class Objective:
         sign = 1.0 if self.criterion.greater_is_better else -1.0
         value, gradient = sign * float(result.value), None
         if self.gradients and result.d_gram is not None and result.d_params is not None:
-            gradient = sign * self.coordinates.pull(z, kernel.contract(result.d_gram), result.d_params)
+            gradient = sign * self.coordinates.chain(z, kernel.contract(result.d_gram), result.d_params)
         if self.log_prior is not None:
             prior, d_prior = self.log_prior(z)
             value += float(prior)
@@ -116,7 +106,7 @@ class Objective:
     def _start(self, z: Array) -> Posterior | None:
         known = [evaluation for evaluation in (self._last, self._best) if evaluation is not None]
         distance = [float(np.max(np.abs(z - evaluation.z), initial=0.0)) for evaluation in known]
-        if not known or min(distance) > WARM_START_WITHIN:
+        if not known or min(distance) > POLICY.search.warm_start_within:
             return None
         return known[int(np.argmin(distance))].posterior
 
@@ -150,6 +140,11 @@ class Subspace:
         full = self.objective(self.z(u))
         gradient = None if full.gradient is None else self.directions.T @ full.gradient
         return full._replace(gradient=gradient)
+
+    @property
+    def names(self) -> list[str]:
+        """One for each direction, which is no single hyperparameter."""
+        return [f"direction_{k}" for k in range(self.directions.shape[1])]
 
     @property
     def units(self) -> Array | None:
