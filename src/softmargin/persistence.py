@@ -53,8 +53,12 @@ def _name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
+def _is_record(kind: type) -> bool:
+    return is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+
+
 def _own_types() -> set[str]:
-    """Estimators, registered components and the dataclasses that rooms below this one define: records that do nothing.
+    """Estimators, registered components, and the dataclasses and named tuples of the rooms below: they do nothing.
 
     skops rebuilds them by setting attributes, without a call of their constructors.
     """
@@ -68,7 +72,7 @@ def _own_types() -> set[str]:
         kind
         for module in rooms
         for kind in vars(module).values()
-        if isinstance(kind, type) and is_dataclass(kind) and kind.__module__ == module.__name__
+        if isinstance(kind, type) and kind.__module__ == module.__name__ and _is_record(kind)
     }
     kinds = {BayesianSVC, BayesianSVR, PrecomputedKernel, *registered, *records}
     return {_name(kind) for kind in kinds if isinstance(kind, type)}

@@ -53,7 +53,6 @@ def test_batches_of_targets():
 def test_an_empty_memory_of_the_prior_changes_nothing():
     """A posterior without data is the prior: its factor is 1, so an update equals a fit."""
     from softmargin.estimators._stream import RememberedRows
-
     from softmargin.rows import LocalRows
 
     X, f = problem(200)

@@ -15,11 +15,11 @@ from threadpoolctl import threadpool_limits
 
 from softmargin import BaggedSelection, BayesianSVC, BayesianSVR, compare_criteria, compare_models
 from softmargin.criteria import CRITERIA, Evidence, Problem
+from softmargin.rows import DaskRows
 from softmargin.evidence import Chaining, Schedule, log_evidence, naive_evidence, normaliser
 from softmargin.inference import INFERENCES, REPRODUCTIONS, Sparse, get_inference
 from softmargin.kernels import KERNEL_NAMES
 from softmargin.likelihoods import EpsilonInsensitive, Hinge, SquaredHinge
-from softmargin.rows import DaskRows
 from softmargin.search import SEARCHES
 
 Numbers = dict[str, np.ndarray]

@@ -19,7 +19,7 @@ from softmargin.inference import EP, HMC
 from softmargin.likelihoods import Hinge, SquaredHinge
 from softmargin.search import GradientAscent
 from softmargin.search import checkpoint as files
-from softmargin.tuning.coordinates import Coordinates, LogParameter
+from softmargin.tuning.coordinates import Coordinates, LogParameters
 from softmargin.tuning.objective import Objective
 
 
@@ -28,7 +28,7 @@ def problem(n=20, inference=None, criterion=None, likelihood=Hinge, scale=0.8):
     X = rng.uniform(0, 3, (n, 1))
     y = np.sign(np.sin(3 * X[:, 0]) + 0.5 * rng.normal(size=n))
     kernel = ConstantKernel(1.5, (0.1, 20)) * RBF(scale, (0.05, 20))
-    coordinates = Coordinates(kernel, LogParameter(likelihood, "C", 1.0), 1)
+    coordinates = Coordinates(kernel, LogParameters(likelihood(1.0), ("C",), ((1e-3, 1e3),)), 1)
     return Objective(X, y, None, coordinates, criterion or Evidence(), inference or EP())
 
 

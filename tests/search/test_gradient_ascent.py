@@ -8,7 +8,7 @@ from softmargin.criteria import Evidence
 from softmargin.inference import EP, HMC
 from softmargin.likelihoods import Hinge
 from softmargin.search import LBFGS, Evaluation, GradientAscent
-from softmargin.tuning.coordinates import Coordinates, LogParameter
+from softmargin.tuning.coordinates import Coordinates, LogParameters
 from softmargin.tuning.objective import Objective
 
 
@@ -17,7 +17,7 @@ def problem(n=30, inference=None):
     X = rng.uniform(0, 3, (n, 1))
     y = np.sign(np.sin(3 * X[:, 0]) + 0.5 * rng.normal(size=n))
     kernel = ConstantKernel(1.5, (0.1, 20)) * RBF(0.8, (0.05, 20))
-    coordinates = Coordinates(kernel, LogParameter(Hinge, "C", 1.0), 1)
+    coordinates = Coordinates(kernel, LogParameters(Hinge(1.0), ("C",), ((1e-3, 1e3),)), 1)
     return Objective(X, y, None, coordinates, Evidence(), inference or EP()), coordinates
 
 
