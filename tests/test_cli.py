@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import softmargin
 from softmargin import cli, persistence
 from softmargin.report import command, experiment
-from softmargin.search import objective
+from softmargin.tuning import objective
 
 EVIL = '<script>alert(1)</script><img src=x onerror="alert(2)">'
 
@@ -388,7 +388,7 @@ def test_interrupt_during_the_baseline_keeps_the_model(csv, tmp_path, monkeypatc
 
 def test_a_real_signal_ends_a_real_process(csv, tmp_path):
     code = """
-    from softmargin.search import objective
+    from softmargin.tuning import objective
     real = objective.notify
     def notify(*args):
         print("evaluated", flush=True)
