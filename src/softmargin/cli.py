@@ -3,7 +3,9 @@
 Heavy libraries are imported by the commands that need them, so that ``softmargin --help`` is quick.
 """
 
+import errno
 import os
+import stat
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -62,7 +64,9 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 def fail(message: str, code: int) -> None:
     """Say what went wrong on standard error and leave."""
-    typer.echo(f"softmargin: {message}", err=True)
+    from softmargin.tables.reading import printable
+
+    typer.echo(f"softmargin: {printable(message)}", err=True)
     raise typer.Exit(code)
 
 
@@ -75,7 +79,11 @@ def _explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, ModelFileError):
         return str(error), 4
     if isinstance(error, OSError):
-        return f"{error.strerror or error}: {error.filename}; check that it exists and that you may use it", 3
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            where = f" for {error.filename}" if error.filename else ""
+            return f"{error.strerror}{where}; make room, or write somewhere else", 3
+        where = f": {error.filename}" if error.filename else ""
+        return f"{error.strerror or error}{where}; check that it exists and that you may use it", 3
     kind = "" if isinstance(error, (ValueError, ImportError)) else f"{type(error).__name__}: "
     return f"{kind}{error} (SOFTMARGIN_DEBUG=1 shows where)", 1
 
@@ -100,6 +108,7 @@ def fit(
     from softmargin.report.command import Request, run_fit
 
     _writable(out, report)
+    _ordinary(out)
     options = {"kernel": kernel, "criterion": criterion}
     request = Request(data, target, regression, test_size, seed, encoding, json, options)
     raise typer.Exit(run_fit(request, out=out, report=report, baseline=baseline))
@@ -179,6 +188,12 @@ def _writable(*paths: Path | None) -> None:
             fail(f"{str(path)!r} is a directory; give the name of a file", 2)
         if path is not None and not path.absolute().parent.is_dir():
             fail(f"there is no directory {str(path.absolute().parent)!r}; create it first", 2)
+
+
+def _ordinary(path: Path | None) -> None:
+    """Refuse to replace a device by a model file."""
+    if path is not None and path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        fail(f"{str(path)!r} is a device or a pipe; give the name of a file", 2)
 
 
 def main() -> None:

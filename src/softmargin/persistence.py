@@ -9,14 +9,29 @@ import io
 import json
 import os
 import platform
-import tempfile
+import stat
+import sys
 import zipfile
 from collections.abc import Sequence
+from dataclasses import is_dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import scipy.sparse
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from softmargin._archive import ArchiveError, allowed_size, check_archive, unpacked_size
+from softmargin._files import write_atomically
 from softmargin._version import __version__
+from softmargin.criteria import CRITERIA
+from softmargin.estimators import BayesianSVC, BayesianSVR
+from softmargin.inference import INFERENCES
+from softmargin.kernels import PrecomputedKernel
+from softmargin.likelihoods import LIKELIHOODS
+from softmargin.search import SEARCHES
 
 FORMAT = 1
 """Number of the file format; a file with a higher one is refused."""
@@ -24,46 +39,57 @@ FORMAT = 1
 HEADER = "softmargin.json"
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba", "skops")
 
-_PARTS = {
-    "inference": ("ep.EP", "hmc.HMC", "laplace.Laplace", "map.MAP", "mean_field.MeanField", "sparse.Sparse",
-                  "variational.Variational"),
-    "criteria": ("bounds.GACV", "bounds.JaakkolaHaussler", "bounds.SupportVectorCount", "evidence.Evidence",
-                 "evidence.LaplaceEvidence", "evidence.LinkEvidence", "kwok.Kwok", "loo.LeaveOneOut",
-                 "normalised.ConditionalEvidence", "normalised.JointEvidence", "radius_margin.RadiusMargin",
-                 "span.SharpSpan", "span.Span", "svm_loo.SVMLeaveOneOut"),
-    "search": ("gradient_ascent.GradientAscent", "lbfgs.LBFGS", "random_walk.RandomWalk"),
-    "sampling": ("annealing.Schedule",),
-    "likelihoods": ("epsilon_insensitive.EpsilonInsensitive", "hinge.Hinge", "link.Link", "link.SquaredLink",
-                    "logistic.Logistic", "squared_hinge.SquaredHinge"),
-    "tuning": ("coordinates.Coordinates", "coordinates.FixedLikelihood", "coordinates.LogParameters",
-               "coordinates.NoiseShape", "hyperprior.HyperPrior", "model.LatentModel"),
-    "machines": ("classification.ClassificationFit", "pairs.Combination", "pairwise.LeftOut",
-                 "pairwise.PairwiseMachine", "regression.RegressionFit", "support.ClassSupport", "target.TargetUnits"),
-}  # fmt: skip
-"""The parts that an estimator may hold as parameters, and the records of a fit, by room."""
-
 _KERNELS = (
     "CompoundKernel", "ConstantKernel", "DotProduct", "ExpSineSquared", "Exponentiation", "Matern", "Product", "RBF",
     "RationalQuadratic", "Sum", "WhiteKernel",
 )  # fmt: skip
 
-TRUSTED_TYPES: tuple[str, ...] = (
-    *(f"sklearn.gaussian_process.kernels.{name}" for name in _KERNELS),
-    "numpy.dtype",
-    "sklearn.compose._column_transformer._RemainderColsList",
-    "sklearn.compose._column_transformer.make_column_selector",
-    "softmargin.rows.training.TrainingRows",
-    "softmargin.estimators.classifier.BayesianSVC",
-    "softmargin.estimators.regressor.BayesianSVR",
-    "softmargin.inference.posterior.Posterior",
-    "softmargin.sampling.diagnostics.Diagnostics",
-    "softmargin.inference.sampled.SampledPosterior",
-    "softmargin.inference.sparse.SparsePosterior",
-    "softmargin.sampling.reference.Spectrum",
-    "softmargin.sampling.chains.Draws",
-    "softmargin.kernels._named.PrecomputedKernel",
-    "softmargin.kernels._roles.Role",
-    *(f"softmargin.{room}.{name}" for room, names in _PARTS.items() for name in names),
+
+_ABOVE = ("cli", "comparison", "displays", "report", "tables")
+"""Rooms that no model is made of; whether they are loaded must not change what is trusted."""
+
+
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _is_record(kind: type) -> bool:
+    return is_dataclass(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+
+
+def _own_types() -> set[str]:
+    """Estimators, registered components, and the dataclasses and named tuples of the rooms below: they do nothing.
+
+    skops rebuilds them by setting attributes, without a call of their constructors.
+    """
+    registered = {*LIKELIHOODS.values(), *INFERENCES.values(), *SEARCHES.values(), *CRITERIA.values()}
+    rooms = [
+        module
+        for name, module in list(sys.modules.items())
+        if name.startswith("softmargin.") and name.split(".")[1] not in _ABOVE
+    ]
+    records = {
+        kind
+        for module in rooms
+        for kind in vars(module).values()
+        if isinstance(kind, type) and kind.__module__ == module.__name__ and _is_record(kind)
+    }
+    kinds = {BayesianSVC, BayesianSVR, PrecomputedKernel, *registered, *records}
+    return {_name(kind) for kind in kinds if isinstance(kind, type)}
+
+
+TRUSTED_TYPES: tuple[str, ...] = tuple(
+    sorted(
+        {
+            *(f"sklearn.gaussian_process.kernels.{name}" for name in _KERNELS),
+            "numpy.dtype",
+            _name(scipy.sparse.csr_array),
+            _name(scipy.sparse.csr_matrix),
+            "sklearn.compose._column_transformer._RemainderColsList",
+            "sklearn.compose._column_transformer.make_column_selector",
+            *_own_types(),
+        }
+    )
 )
 """Types that a model file may hold beyond those that skops itself trusts: records of numbers, nothing that acts.
 
@@ -106,7 +132,13 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.is_dir():
         raise ModelFileError(f"{str(path)!r} is a directory; give the name of a file, such as 'model.skops'")
-    buffer = io.BytesIO(_skops().dumps(estimator, compression=zipfile.ZIP_DEFLATED, compresslevel=1))
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        raise ModelFileError(f"{str(path)!r} is a device or a pipe; give the name of a file, such as 'model.skops'")
+    try:
+        check_is_fitted(estimator)
+    except (NotFittedError, TypeError) as error:
+        raise ModelFileError(f"only a fitted estimator can be saved; call fit first ({error})") from error
+    buffer = io.BytesIO(_dump(estimator))
     foreign = _foreign(buffer.getvalue(), ())
     if foreign:
         raise ModelFileError(
@@ -115,8 +147,18 @@ def save(estimator: Any, path: str | os.PathLike[str]) -> Path:
         )
     with zipfile.ZipFile(buffer, "a", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(HEADER, json.dumps(_header(estimator), indent=2))
-    _write_atomically(path, buffer.getvalue())
+    write_atomically(path, buffer.getvalue())
     return path
+
+
+def _dump(estimator: Any) -> bytes:
+    """The archive: packed, unless it packs so well that `load` would take it for a bomb."""
+    data: bytes = _skops().dumps(estimator, compression=zipfile.ZIP_DEFLATED, compresslevel=1)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        if unpacked_size(archive) <= allowed_size(len(data)):
+            return data
+    stored: bytes = _skops().dumps(estimator, compression=zipfile.ZIP_STORED)
+    return stored
 
 
 def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
@@ -140,7 +182,9 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
             "If you know who wrote the file and these types are yours, name them: "
             f"softmargin.load(path, trusted={foreign!r})"
         )
-    return _guard(path, header, _skops().loads, data, [*TRUSTED_TYPES, *trusted])
+    estimator = _guard(path, header, _skops().loads, data, [*TRUSTED_TYPES, *trusted])
+    _guard(path, header, _try_out, estimator, len(data))
+    return estimator
 
 
 def read_header(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -178,6 +222,21 @@ def _foreign(data: bytes, trusted: Sequence[str]) -> list[str]:
     return [name for name in _skops().get_untrusted_types(data=data) if name not in known]
 
 
+def _try_out(estimator: Any, size: int) -> None:
+    """Predict one row: arrays that do not fit each other fail here and not in their user's hands."""
+    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    check_is_fitted(estimator)
+    if not isinstance(last, (BayesianSVC, BayesianSVR)):
+        return
+    check_is_fitted(last)
+    width = int(last.n_features_in_)
+    if not 0 < width <= allowed_size(size):
+        raise ValueError(f"a model of {width} columns cannot be in {size} bytes")
+    answer = last.predict(np.zeros((1, width)))
+    if np.shape(answer)[:1] != (1,):
+        raise ValueError("its arrays have shapes that do not fit each other")
+
+
 def _read(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
     """The file's bytes and its header, after every check that needs no skops."""
     path = Path(path)
@@ -185,15 +244,18 @@ def _read(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
         raise ModelFileError(f"{str(path)!r} is a directory; give the model file in it")
     if not path.exists():
         raise ModelFileError(f"there is no file {str(path)!r}; `softmargin fit ... --out {path.name}` writes one")
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ModelFileError(f"{str(path)!r} is a device or a pipe; give an ordinary file")
     data = path.read_bytes()
     damaged = f"{str(path)!r} is damaged or is not a model file; save the model again, or copy the file again"
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            header = json.loads(_small(archive, HEADER))
+            number = header["format"]
+            writer = str(header["versions"]["softmargin"])[:40]
+            check_archive(archive, len(data), (HEADER,))
             if archive.testzip() is not None:
                 raise ModelFileError(damaged)
-            header = json.loads(archive.read(HEADER))
-        number = int(header["format"])
-        writer = str(header["versions"]["softmargin"])
     except KeyError as error:
         raise ModelFileError(
             f"{str(path)!r} was not written by softmargin.save ({HEADER} is missing or incomplete); "
@@ -201,15 +263,28 @@ def _read(path: str | os.PathLike[str]) -> tuple[bytes, dict[str, Any]]:
         ) from error
     except ModelFileError:
         raise
+    except ArchiveError as error:
+        raise ModelFileError(
+            f"{str(path)!r} is no model file that softmargin wrote: {error}; nothing was read"
+        ) from error
     # A damaged archive fails in many ways: in the archive, its compression, its end or the JSON inside.
     except Exception as error:
         raise ModelFileError(damaged) from error
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise ModelFileError(f"{str(path)!r} has the format {str(number)[:40]!r}; formats are 1 to {FORMAT}")
     if number > FORMAT:
         raise ModelFileError(
             f"{str(path)!r} has format {number}, written by softmargin {writer}; this is softmargin {__version__}, "
             f"which reads formats up to {FORMAT}. Upgrade: pip install --upgrade softmargin"
         )
     return data, header
+
+
+def _small(archive: zipfile.ZipFile, name: str) -> bytes:
+    """A member of at most 64 KiB."""
+    if archive.getinfo(name).file_size > 2**16:
+        raise ArchiveError(f"its member {name} is larger than 64 KiB")
+    return archive.read(name)
 
 
 def _guard(path: Any, header: dict[str, Any], function: Any, *args: Any) -> Any:
@@ -224,20 +299,3 @@ def _guard(path: Any, header: dict[str, Any], function: Any, *args: Any) -> Any:
             f"{str(path)!r} cannot be rebuilt here ({type(error).__name__}: {error}). It was written with {versions}; "
             "install these versions, or fit the model again"
         ) from error
-
-
-def _write_atomically(path: Path, data: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        # mkstemp is private to the user; a model file follows the umask like any other file.
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

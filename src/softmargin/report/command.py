@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sys
 import warnings
 from contextlib import nullcontext
@@ -26,6 +27,7 @@ from softmargin.tables import (
     Table,
     columns_of,
     conform,
+    printable,
     read_frame,
     read_table,
     relevance_by_column,
@@ -139,7 +141,13 @@ def _present(
 
 def print_json(value: Any) -> None:
     """Write strict JSON to standard output: no NaN, text kept as it is."""
-    sys.stdout.write(json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.write(_json(value))
+
+
+def _json(value: Any) -> str:
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    # JSON escapes the control characters below 32 only.
+    return re.sub("[\x7f-\x9f]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _plain(value: Any) -> Any:
@@ -165,14 +173,40 @@ def run_predict(model: Path, data: str, out: Path | None, *, level: float, encod
     for note in notes:
         Console(stderr=True).print(Text(f"note: {note}", style="yellow"))
     if as_json:
-        text = json.dumps(_plain(answer.to_dict(orient="records")), indent=2, ensure_ascii=False) + "\n"
+        text = _json(answer.to_dict(orient="records"))
     else:
-        text = answer.to_csv(index=False)
+        text = as_csv(answer)
     if out is None:
         sys.stdout.write(text)
         sys.stdout.flush()
-    else:
+        return
+    try:
         out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        # A full disk is noticed on closing, when the name is no longer known.
+        raise OSError(error.errno, error.strerror, str(out)) from error
+
+
+def as_csv(answer: pd.DataFrame) -> str:
+    """CSV whose words are only words: neither a spreadsheet nor a terminal finds an order in them."""
+    safe = answer.copy()
+    safe.columns = [_word(str(name)) for name in answer.columns]
+    for name in safe.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in answer.dtypes]]:
+        safe[name] = [_word(str(value)) for value in safe[name]]
+    text: str = safe.to_csv(index=False)
+    return text
+
+
+def _word(text: str) -> str:
+    """Text that a spreadsheet would take for a formula gets an apostrophe in front; numbers stay numbers."""
+    text = printable(text)
+    if not text.lstrip().startswith(("=", "+", "-", "@")):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return "'" + text
+    return text
 
 
 def _answer(pipeline: Any, X: pd.DataFrame, level: float) -> pd.DataFrame:

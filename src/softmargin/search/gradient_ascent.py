@@ -9,7 +9,7 @@ common random numbers and persistent chains few samples are enough.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -67,7 +67,8 @@ class GradientAscent(Part):
         returns the best point: early stopping on a validation set.
     patience : int
     checkpoint : path, optional
-        Saved after every step; a search with the same settings, start and bounds goes on from the file.
+        Saved after every step; the same search (data, criterion, inference, settings, start, bounds) goes on from the
+        file, any other refuses it. The file cannot run code.
     """
 
     max_iter: int = 80
@@ -98,7 +99,7 @@ class GradientAscent(Part):
         start = np.clip(start, bounds[:, 0], bounds[:, 1])
         if len(start) == 0:
             return SearchResult(start, objective(start), 0, True)
-        fingerprint = (self.max_iter, self.rule, self.rate, start.tobytes(), bounds.tobytes())
+        fingerprint = self._fingerprint(objective, start, bounds)
         state = self._resume(objective, fingerprint) or _State(
             start, np.full(len(start), self.rate), np.zeros(len(start)), np.zeros(len(start))
         )
@@ -142,7 +143,14 @@ class GradientAscent(Part):
             return max(state.scores, key=lambda entry: entry[0])[1]
         return np.mean(state.tail, axis=0) if state.tail else state.point
 
-    def _resume(self, objective: Any, fingerprint: tuple[Any, ...]) -> _State | None:
+    def _fingerprint(self, objective: Any, start: Array, bounds: Array) -> str:
+        """Everything that the result depends on; empty without a checkpoint."""
+        if self.checkpoint is None:
+            return ""
+        known = objective.fingerprint() if hasattr(objective, "fingerprint") else None
+        return checkpoint.digest(replace(self, checkpoint=None), start, bounds, known)
+
+    def _resume(self, objective: Any, fingerprint: str) -> _State | None:
         content = None if self.checkpoint is None else checkpoint.load(Path(self.checkpoint), fingerprint)
         if content is None:
             return None
@@ -151,12 +159,11 @@ class GradientAscent(Part):
         state: _State = content["state"]
         return state
 
-    def _save(self, objective: Any, state: _State, fingerprint: tuple[Any, ...]) -> None:
+    def _save(self, objective: Any, state: _State, fingerprint: str) -> None:
         if self.checkpoint is None:
             return
         memory = objective.memory() if hasattr(objective, "memory") else None
-        content = {"fingerprint": fingerprint, "state": state, "objective": memory}
-        checkpoint.save(Path(self.checkpoint), content)
+        checkpoint.save(Path(self.checkpoint), fingerprint, {"state": state, "objective": memory})
 
 
 def _adam(state: _State, gradient: Array) -> Array:

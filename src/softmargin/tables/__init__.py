@@ -2,7 +2,7 @@
 
 from softmargin.tables.columns import Table, conform, read_table
 from softmargin.tables.pipeline import columns_of, make_pipeline, relevance_by_column, sources_of, unseen_categories
-from softmargin.tables.reading import BUNDLED, DataError, read_frame, short
+from softmargin.tables.reading import BUNDLED, DataError, printable, read_frame, short
 
 __all__ = [
     "BUNDLED",
@@ -11,6 +11,7 @@ __all__ = [
     "columns_of",
     "conform",
     "make_pipeline",
+    "printable",
     "read_frame",
     "read_table",
     "relevance_by_column",

@@ -75,7 +75,13 @@ def conform(frame: pd.DataFrame, numeric: Sequence[str], category: Sequence[str]
     columns = {}
     for name in numeric:
         columns[name] = to_number(frame[name])
-        lost = int((columns[name].isna() & ~is_missing(frame[name])).sum())
+        strange = frame[name][columns[name].isna() & ~is_missing(frame[name])]
+        lost = len(strange)
+        if lost and not columns[name].notna().any():
+            raise DataError(
+                f"column {short(name)!r} held numbers when the model was fitted, but here no cell is a finite number: "
+                f"it holds {short(strange.iloc[0])!r}; repair the column, or empty its cells if they are unknown"
+            )
         if lost:
             notes.append(f"column {short(name)!r}: {lost} cells are no finite numbers and count as missing")
     for name in category:

@@ -1,15 +1,21 @@
 """Read CSV, TSV, Parquet or a bundled data set into a frame; every cell of a text file stays text."""
 
 import io
+import stat
 import sys
+import unicodedata
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
 
 SHOWN = 60
 """Characters of a cell that are shown to people."""
+
+MAX_BYTES = 2**30
+"""Of a table's file."""
+MAX_COLUMNS = 20_000
 
 BUNDLED = {
     "pima": "type",
@@ -27,9 +33,17 @@ class DataError(ValueError):
     """The data cannot be used; the message says why and what to do."""
 
 
+def printable(text: str) -> str:
+    """The text without control characters, which could take over a terminal; tabs and line ends stay."""
+    if text.isprintable():
+        return text
+    control = {c for c in set(text) if unicodedata.category(c) == "Cc" and c not in "\t\n"}
+    return "".join("\N{REPLACEMENT CHARACTER}" if c in control else c for c in text)
+
+
 def short(value: Any) -> str:
-    """A cell's text, cut to what people can read, on one line."""
-    text = " ".join(str(value)[: 4 * SHOWN].split())
+    """A cell's text, cut to what people can read, on one line and without control characters."""
+    text = printable(" ".join(str(value)[: 4 * SHOWN].split()))
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
@@ -50,7 +64,7 @@ def read_frame(source: str, encoding: str = "utf-8") -> pd.DataFrame:
     """
     path = Path(source)
     if source == "-":
-        return _read_text(sys.stdin.buffer.read(), "standard input", encoding)
+        return _read_text(_read_bytes(sys.stdin.buffer, "standard input"), "standard input", encoding)
     if source in BUNDLED and not path.exists():
         return bundled(source)[0]
     if path.is_dir():
@@ -60,10 +74,25 @@ def read_frame(source: str, encoding: str = "utf-8") -> pd.DataFrame:
             f"there is no file {source!r}; give a CSV, TSV or Parquet file, '-' for standard input, "
             f"or one of the bundled sets: {', '.join(BUNDLED)}"
         )
-    content = path.read_bytes()
+    mode = path.stat().st_mode
+    if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+        raise DataError(f"{source!r} is a device; give a CSV, TSV or Parquet file, or '-' for standard input")
+    with path.open("rb") as file:
+        content = _read_bytes(file, source)
     if content[:4] == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
         return _read_parquet(content, source)
     return _read_text(content, source, encoding, "\t" if path.suffix.lower() in (".tsv", ".tab") else None)
+
+
+def _read_bytes(file: IO[bytes], name: str) -> bytes:
+    """All of a file or pipe, or an error once it is too long."""
+    blocks, size = [], 0
+    while block := file.read(2**22):
+        size += len(block)
+        if size > MAX_BYTES:
+            raise DataError(f"{name!r} is larger than {MAX_BYTES} bytes; from Python there is no such limit")
+        blocks.append(block)
+    return b"".join(blocks)
 
 
 def bundled(name: str) -> tuple[pd.DataFrame, np.ndarray | None]:
@@ -78,7 +107,12 @@ def bundled(name: str) -> tuple[pd.DataFrame, np.ndarray | None]:
 
 def _read_parquet(content: bytes, name: str) -> pd.DataFrame:
     try:
+        import pyarrow.parquet
+
+        _check_width(len(pyarrow.parquet.read_schema(io.BytesIO(content)).names), name)
         frame = pd.read_parquet(io.BytesIO(content))
+    except DataError:
+        raise
     except ImportError as error:
         raise DataError("Parquet files need pyarrow: pip install pyarrow") from error
     except Exception as error:
@@ -103,6 +137,7 @@ def _read_text(content: bytes, name: str, encoding: str, separator: str | None =
         raise DataError(f"{name!r} holds binary data; give a CSV, TSV or Parquet file")
     header = text.lstrip().split("\n", 1)[0]
     separator = separator or max(",;\t|", key=header.count)
+    _check_width(header.count(separator) + 1, name)
     try:
         rows = pd.read_csv(io.StringIO(text), sep=separator, dtype=str, header=None, skipinitialspace=True)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, ValueError) as error:
@@ -110,6 +145,12 @@ def _read_text(content: bytes, name: str, encoding: str, separator: str | None =
     frame = rows.iloc[1:].reset_index(drop=True)
     frame.columns = [f"column {i + 1}" if pd.isna(c) else str(c).strip() for i, c in enumerate(rows.iloc[0])]
     return _checked(frame, name)
+
+
+def _check_width(n_columns: int, name: str) -> None:
+    """Before the table is parsed, which takes long for very many columns."""
+    if n_columns > MAX_COLUMNS:
+        raise DataError(f"{name!r} has {n_columns} columns; at most {MAX_COLUMNS} are read. Choose some of them")
 
 
 def _checked(frame: pd.DataFrame, name: str) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from softmargin.inference import Inference, Posterior
 from softmargin.kernels import evaluate
 from softmargin.policy import POLICY
 from softmargin.search import Evaluation, notify
+from softmargin.search.checkpoint import digest
 from softmargin.tuning.coordinates import Coordinates
 from softmargin.tuning.hyperprior import LogDensity
 
@@ -97,6 +98,11 @@ class Objective:
         self._last, self._best, path = memory
         self.path[:] = path
 
+    def fingerprint(self) -> str:
+        """Return a hash of all that the values depend on: the data, the criterion, the model and the inference."""
+        parts = self.X, self.y, self.weight, self.coordinates, self.criterion, self.inference, self.log_prior
+        return digest(*parts, self.gradients, self.stage)
+
     def _start(self, z: Array) -> Posterior | None:
         known = [evaluation for evaluation in (self._last, self._best) if evaluation is not None]
         distance = [float(np.max(np.abs(z - evaluation.z), initial=0.0)) for evaluation in known]
@@ -156,6 +162,10 @@ class Subspace:
     def restore(self, memory: Any) -> None:
         """See `Objective.restore`."""
         self.objective.restore(memory)
+
+    def fingerprint(self) -> str:
+        """See `Objective.fingerprint`."""
+        return digest(self.objective.fingerprint(), self.origin, self.directions)
 
     def z(self, u: Array) -> Array:
         """Return the point of the full space."""

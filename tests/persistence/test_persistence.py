@@ -152,7 +152,7 @@ def test_one_flipped_byte(saved):
 
 
 def test_nonsense_in_the_description(saved):
-    with pytest.raises(ModelFileError, match="cannot be rebuilt"):
+    with pytest.raises(ModelFileError, match="does not belong there"):
         softmargin.load(rewrite(saved, lambda name, c: b'{"__loader__": "x"}' if name == "schema.json" else c))
 
 
