@@ -30,6 +30,8 @@ class SearchResult(NamedTuple):
     best: Evaluation
     n_iter: int
     converged: bool
+    stopped: bool = False
+    """Whether a callback ended it."""
 
 
 Objective = Callable[[Array], Evaluation]

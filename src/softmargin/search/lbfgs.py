@@ -43,7 +43,7 @@ class LBFGS(Part):
         try:
             first = objective(start)
         except StopSearch as stop:
-            return SearchResult(start, stop.evaluation, 0, False)
+            return SearchResult(start, stop.evaluation, 0, False, stopped=True)
         best = (start, first)
         if len(start) == 0:
             return SearchResult(start, first, 0, True)
@@ -81,7 +81,7 @@ class LBFGS(Part):
                 options={"maxiter": self.max_iter, "ftol": self.tol / size, "gtol": self.tol / scale, "maxls": 12},
             )
         except StopSearch:
-            return SearchResult(*best, n_iter=0, converged=False)
+            return SearchResult(*best, n_iter=0, converged=False, stopped=True)
         return SearchResult(*best, n_iter=int(result.nit), converged=result.nit < self.max_iter)
 
 

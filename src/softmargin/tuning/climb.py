@@ -16,6 +16,7 @@ from softmargin.tuning.model import LatentModel
 from softmargin.tuning.objective import Objective, Subspace
 from softmargin.tuning.settings import Tuning
 from softmargin.tuning.stages import Stage, is_doubtful, plan_stages, second_start, start_at
+from softmargin.tuning.structure import finds_structure
 
 
 class End(NamedTuple):
@@ -65,7 +66,7 @@ class Climb:
         box, rng = self.coordinates.bounds, np.random.RandomState(seed)
         search = self._search_for(stage)
         if stage.directions is None:
-            result = search.maximise(objective, z, box, rng)
+            result = finds_structure(search, objective, self.spread).maximise(objective, z, box, rng)
             others = self._other_starts(stage, result.best)
             if not others:
                 return result

@@ -21,6 +21,7 @@ from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
 from softmargin.tuning.held_out import HeldOut, hold_out
 from softmargin.tuning.hyperprior import HyperPrior, LogDensity
 from softmargin.tuning.model import LatentModel
+from softmargin.tuning.restarts import restart_points
 from softmargin.tuning.settings import Tuning
 from softmargin.tuning.stages import is_better_link, is_contested
 
@@ -110,8 +111,8 @@ def _search(
     if held_out is not None:
         rows = held_out.train
     log_prior = bind_prior(tuning.hyperprior, coordinates, spread, rows.X)
-    rng = np.random.RandomState(tuning.seed)
-    starts = [start, *(_random_start(coordinates, start, rng) for _ in range(tuning.n_restarts))]
+    units = _amplitude_units(coordinates, rows.X)
+    starts = [start, *restart_points(coordinates, spread, tuning.hyperprior, tuning.n_restarts, tuning.seed, units)]
     if len(starts) > 1 and effective_n_jobs(tuning.n_jobs) > 1:
         tuning = tuning.without_callback()
     climb = Climb(rows, coordinates, spread, tuning, search, log_prior, held_out)
@@ -158,9 +159,3 @@ def _amplitude_units(coordinates: Coordinates, X: Any) -> Array:
     with np.errstate(divide="ignore"):
         unit = coordinates.kernel.theta - np.log(np.maximum(given, 0))
     return np.where(np.isfinite(unit), unit, 0.0)
-
-
-def _random_start(coordinates: Coordinates, start: Array, rng: np.random.RandomState) -> Array:
-    """A draw around the deterministic start, wide enough to find another basin if there is one."""
-    low, high = coordinates.bounds.T
-    return np.clip(start + rng.standard_normal(len(start)), low, high)
