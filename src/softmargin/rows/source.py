@@ -168,6 +168,10 @@ class LocalRows:
                 per_row[:, s if keep is None else s.start + np.flatnonzero(keep)] = values
         return Mapped(total, per_row)
 
+    def features(self, prior: Any) -> list[Any]:
+        """Features of each block, in n m numbers of memory; those kept from earlier passes are reused."""
+        return [self._features(prior, s, X, Workspace()) for s, _, X, _, _ in self._blocks()]
+
     def _features(self, prior: Any, s: slice, X: Any, workspace: Workspace) -> Any:
         """Features of a block, kept from pass to pass if those of all rows fit."""
         if self._cached_for is not prior:

@@ -1,14 +1,14 @@
 """Expectation propagation in a low-rank prior: EP for any likelihood with tilted moments at a cost of 2 n m^2 a sweep.
 
 The prior is FITC's (Snelson & Ghahramani 2006), Cov f = F'F + diag(D), with one site per row (Naish-Guzman & Holden
-2007); see `sums` for the equations. Sites move in parallel by 0.8 of the way to the matching ones, under Anderson
-acceleration from the second sweep on. With inducing points at the rows it is full EP.
+2007); see `sums` for the equations and `sites.sweeps` for the iteration. With inducing points at the rows it is full
+EP.
 
     ln Z = c'g/2 - sum ln C_jj + sum_i [ln Z_i - ln(k_i)/2 + (a_i g_i^2 - 2 c_i g_i + c_i^2 s_i)/(2 k_i)].
 """
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,25 +18,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array, NotPositiveDefiniteError
-from softmargin.inference.sites.anderson import Anderson
 from softmargin.inference._inducing import inducing_points
-from softmargin.inference._protocol import check_likelihood
+from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference._sparse_sums import Gaussian, SparsePrior
 from softmargin.inference.ep import LARGEST_ROUNDING
 from softmargin.inference.low_rank.gradients import evidence_gradient
 from softmargin.inference.low_rank.posterior import LowRankPosterior
 from softmargin.inference.low_rank.sums import SiteStatistic, StartStatistic, TiltedStatistic, TiltedSums
+from softmargin.inference.sites.sweeps import iterate
 from softmargin.likelihoods import Likelihood
 from softmargin.rows import LocalRows, Mappable
 
 JITTER = 1e-8
 """Least jitter of Kzz, relative to the mean of its diagonal. D puts what it takes back, and gradients keep 7 digits."""
-STEP = 0.8
-"""Share of the way to the matching sites that a sweep goes, before acceleration."""
-CAREFUL_STEP, CAREFUL_BELOW = 0.3, 0.1
-"""The same of an iteration that gets nowhere, and the residual below which that one is accelerated."""
-HURRY, PATIENCE = 6, 15
-"""Sweeps without a clear gain after which an iteration turns careful, and a careful one is given up."""
 
 
 class State(NamedTuple):
@@ -44,30 +38,42 @@ class State(NamedTuple):
 
     q: Gaussian
     sites: Array
-    """(a, c), shape (2, n)."""
+    """(a, c), shape (2n,)."""
     sums: TiltedSums
     rows: Array
     """Matching a and c, posterior variance, cavity mean, cavity variance and D of each row, shape (6, n)."""
     value: float
     """c'g/2 - sum ln C_jj."""
+    rounding: float
+    """Relative error of 1 + v h in units of its inverse."""
 
     @property
     def target(self) -> Array:
-        """The sites that match the tilted moments, shape (2, n)."""
-        return self.rows[:2]
+        """The sites that match the tilted moments, shape (2n,)."""
+        return self.rows[:2].ravel()
+
+    @property
+    def variance(self) -> Array:
+        """Posterior variances of f, shape (n,)."""
+        return self.rows[2]
+
+    @property
+    def residual(self) -> float:
+        """Largest gap between tilted and posterior moments."""
+        return self.sums.residual
 
     @property
     def log_evidence(self) -> float:
         """ln Z_EP."""
         return self.value + self.sums.value
 
-    def agrees(self, tol: float, rounding: float) -> bool:
+    def agrees(self, tol: float) -> bool:
         """Whether the moments agree to `tol`, or to the digits that 1 + v h has."""
-        return self.sums.residual <= max(tol, min(rounding * self.sums.confidence, LARGEST_ROUNDING))
+        return self.residual <= max(tol, min(self.rounding * self.sums.confidence, LARGEST_ROUNDING))
 
 
-@dataclass(frozen=True)
-class LowRankEP:
+@dataclass(frozen=True, repr=False)
+class LowRankEP(InferenceDefaults):
     """Expectation propagation with inducing points.
 
     Parameters
@@ -106,6 +112,8 @@ class LowRankEP:
     random_state: Any = 0
 
     name: ClassVar[str] = "ep"
+    needs_gram: ClassVar[bool] = False
+    gives_cavities: ClassVar[bool] = True
     requires: ClassVar[tuple[str, ...]] = ("tilted_moments",)
 
     def infer_inputs(
@@ -164,69 +172,25 @@ class LowRankEP:
 
         best, sweeps, converged = None, 0, False
         for sites in _attempts(rows, prior, likelihood, start):
-            state, used = self._iterate(evaluate, sites)
+            state, used = iterate(evaluate, sites.ravel(), self.tol, self.max_sweeps)
             sweeps += used
-            if state is not None and (best is None or state.sums.residual < best.sums.residual):
+            if state is not None and (best is None or state.residual < best.residual):
                 best = state
-            converged = best is not None and best.agrees(self.tol, self._rounding)
+            converged = best is not None and best.agrees(self.tol)
             if converged:
                 break
         assert best is not None
         if not converged:
             warnings.warn(
-                f"low-rank EP did not converge in {sweeps} sweeps (moments disagree by {best.sums.residual:.2g}). "
+                f"low-rank EP did not converge in {sweeps} sweeps (moments disagree by {best.residual:.2g}). "
                 "The hyperparameters are extreme: narrow their bounds",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        d_theta = evidence_gradient(rows, prior, best.q, likelihood, best.sites) if self.gradients else None
+        d_theta = (
+            evidence_gradient(rows, prior, best.q, likelihood, best.sites.reshape(2, -1)) if self.gradients else None
+        )
         return _posterior(prior, best, sweeps, converged, d_theta)
-
-    @property
-    def _rounding(self) -> float:
-        return 64 * float(np.finfo(self.dtype).eps)
-
-    def _iterate(self, evaluate: Callable[[Array], State | None], sites: Array) -> tuple[State | None, int]:
-        """Sweep until the moments agree; return the last state (None if `sites` are improper) and the sweeps used."""
-        anderson, last, mark, waited = Anderson(), np.inf, np.inf, 0
-        share, accelerate_below, patience = STEP, np.inf, HURRY
-        sweep, state = 1, evaluate(sites)
-        while state is not None and not state.agrees(self.tol, self._rounding) and sweep < self.max_sweeps:
-            # The first residual says little: without sites every row's moments are wrong by about the same.
-            residual = state.sums.residual if sweep > 1 else np.inf
-            mark, waited = (residual, 0) if residual < 0.7 * mark else (mark, waited + 1)
-            if waited > patience:
-                if patience == PATIENCE:
-                    break
-                share, accelerate_below, patience, waited = CAREFUL_STEP, CAREFUL_BELOW, PATIENCE, 0
-            if sweep <= 2 or residual > min(last, accelerate_below):
-                # The first steps, and those before a rise, lead astray.
-                anderson.clear()
-            last = residual
-            step = share * (state.target - state.sites)
-            proposal = _propose(anderson, state, step)
-            new, shorter = evaluate(proposal), 0.5
-            sweep += 1
-            while new is None and shorter > 1e-3:
-                # Improper: the plain step, shortened until it is not.
-                anderson.clear()
-                new = evaluate(state.sites + shorter * step)
-                shorter, sweep = 0.25 * shorter, sweep + 1
-            if new is None:
-                break
-            state = new
-        return state, sweep
-
-
-def _propose(anderson: Anderson, state: State, step: Array) -> Array:
-    """The accelerated step."""
-    variance = state.rows[2]
-    scale = np.concatenate([variance, np.sqrt(variance)])
-    proposal = anderson.propose(state.sites.ravel(), step.ravel(), scale).reshape(2, -1)
-    # A log-concave factor has a non-negative site; extrapolation must not break that.
-    least = np.minimum(np.minimum(state.target[0], 0), state.sites[0])
-    np.maximum(proposal[0], least, out=proposal[0])
-    return proposal
 
 
 def _attempts(
@@ -246,24 +210,27 @@ def _attempts(
 
 def _evaluate(rows: Mappable, prior: SparsePrior, likelihood: Likelihood, sites: Array) -> State | None:
     """One sweep: the posterior of u and the rows' moments; None if the posterior or a cavity is improper."""
-    sums = rows.map_rows(SiteStatistic(prior), sites).total
+    state = sites.reshape(2, -1)
+    sums = rows.map_rows(SiteStatistic(prior), state).total
     B = sums.precision
     B.flat[:: len(B) + 1] += 1
     try:
-        q = Gaussian.from_natural(B, sums.pull)
+        q = Gaussian.from_natural(B, sums.force)
     except NotPositiveDefiniteError:
         return None
-    tilted, values = rows.map_rows(TiltedStatistic(prior, q, likelihood), sites)
+    tilted, values = rows.map_rows(TiltedStatistic(prior, q, likelihood), state)
     if not np.isfinite(tilted.residual):
         return None
     assert values is not None
     log_det = float(np.sum(np.log(np.diag(q.factor))))
-    return State(q, sites, tilted, values, 0.5 * float(sums.pull @ q.mean) - log_det)
+    rounding = 64 * float(np.finfo(prior.dtype).eps)
+    return State(q, sites, tilted, values, 0.5 * float(sums.force @ q.mean) - log_det, rounding)
 
 
 def _posterior(
     prior: SparsePrior, state: State, sweeps: int, converged: bool, d_theta: Array | None
 ) -> LowRankPosterior:
+    a, c = state.sites.reshape(2, -1)
     variance, cavity_mean, cavity_variance, D = state.rows[2:]
     return LowRankPosterior(
         Z=prior.Z,
@@ -276,11 +243,12 @@ def _posterior(
         d_theta=d_theta,
         converged=converged,
         n_iter=sweeps,
-        a=state.sites[0],
-        c=state.sites[1],
+        a=a,
+        c=c,
         variance=variance,
         cavity_mean=cavity_mean,
         cavity_variance=cavity_variance,
         D=D,
-        residual=state.sums.residual,
+        jitter=prior.jitter,
+        residual=state.residual,
     )

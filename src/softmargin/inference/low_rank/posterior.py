@@ -27,6 +27,8 @@ class LowRankPosterior(SparsePosterior):
     """Leave-one-out variance of f, shape (n,)."""
     D: Array = field(default_factory=lambda: np.empty(0), repr=False)
     """Prior variance of f that the inducing points leave unexplained, shape (n,)."""
+    jitter: float = 0.0
+    """Of Kzz, relative to the mean of its diagonal."""
     residual: float = 0.0
     """Largest gap between tilted and posterior moments."""
     method: str = "ep"
