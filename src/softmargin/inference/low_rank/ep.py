@@ -114,7 +114,7 @@ class LowRankEP(InferenceDefaults):
     name: ClassVar[str] = "ep"
     needs_gram: ClassVar[bool] = False
     gives_cavities: ClassVar[bool] = True
-    requires: ClassVar[tuple[str, ...]] = ("tilted_moments",)
+    requires: ClassVar[tuple[str, ...]] = ("tilted_moments", "initial_sites")
 
     def infer_inputs(
         self,
@@ -198,12 +198,10 @@ def _attempts(
 ) -> Iterator[Array]:
     """Sites (a, c) to start from, most hopeful first."""
     n = rows.n_rows
-    tau, nu, D = np.zeros((3, n))
-    if start is None or start.Z is not prior.Z or hasattr(likelihood, "initial_sites"):
-        # Another rank leaves other variances D unexplained.
-        tau, nu, D = rows.map_rows(StartStatistic(prior, likelihood), np.zeros((0, n))).rows  # type: ignore[misc]
+    # The likelihood's own sites, if it has some, and the variances D that this rank leaves unexplained.
+    tau, nu, D = rows.map_rows(StartStatistic(prior, likelihood), np.zeros((0, n))).rows  # type: ignore[misc]
     if start is not None and start.a.shape == (n,):
-        yield start.sites_at(D if start.Z is not prior.Z else start.D)
+        yield start.sites_at(D) if start.Z is not prior.Z else np.stack([start.a, start.c])
     cold = np.stack([tau, nu]) / (1 + tau * D)
     yield cold
 

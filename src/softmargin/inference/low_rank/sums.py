@@ -61,15 +61,14 @@ class StartStatistic:
     """Per row the likelihood's own initial site (tau, nu) on f, or none, and the unexplained variance D."""
 
     prior: SparsePrior
-    likelihood: Any
+    likelihood: Likelihood
 
     def __call__(
         self, X: Any, y: Array, weight: Array | None, state: Array, features: Features, workspace: Workspace
     ) -> tuple["TiltedSums", Array]:
         """Evaluate a block; `state` is not used."""
-        tau = nu = np.zeros(len(y))
-        if hasattr(self.likelihood, "initial_sites"):
-            tau, nu = self.likelihood.initial_sites(np.asarray(y, dtype=np.float64), weight)
+        sites = self.likelihood.initial_sites(np.asarray(y, dtype=np.float64), weight)
+        tau, nu = np.zeros((2, len(y))) if sites is None else sites
         return TiltedSums(0.0, np.zeros(0), 0.0, 1.0), np.stack([tau, nu, unexplained(self.prior, features)])
 
 
