@@ -58,10 +58,10 @@ class SparsePrior:
     """Precision of the row blocks, "float64" or "float32"; sums over blocks are in float64 always."""
 
     @classmethod
-    def at(cls, kernel: Kernel, Z: Array, dtype: str = "float64") -> "SparsePrior":
+    def at(cls, kernel: Kernel, Z: Array, dtype: str = "float64", least_jitter: float = 0.0) -> "SparsePrior":
         """Factor the Gram matrix of the inducing points with the least jitter that works."""
         Kzz = gram(kernel, Z)
-        jitter, scale = JITTER[dtype], float(np.mean(np.diag(Kzz)))
+        jitter, scale = max(JITTER[dtype], least_jitter), float(np.mean(np.diag(Kzz)))
         while jitter < 1e-2:
             try:
                 return cls(kernel, Z, cholesky(Kzz + jitter * scale * np.eye(len(Z))), jitter, dtype)

@@ -1,15 +1,16 @@
 """Expectation propagation: the mean-field (TAP) posterior and its evidence, for any likelihood with tilted moments.
 
 Each likelihood factor is replaced by a Gaussian site so that the posterior matches the mean and variance of the
-tilted density (cavity x factor) at every row. Sites are updated in parallel with damping; close to the fixed point
-Anderson acceleration takes over. The fixed point is that of the mean-field equations (Opper & Winther; Gao, Gunn &
-Harris, eqs. 3.10 and 3.11); its cavities are leave-one-out predictions.
+tilted density (cavity x factor) at every row. Sites are updated in parallel (see `sites.sweeps`). The fixed point is
+that of the mean-field equations (Opper & Winther; Gao, Gunn & Harris, eqs. 3.10 and 3.11); its cavities are
+leave-one-out predictions.
 """
 
 import logging
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -18,21 +19,17 @@ from sklearn.exceptions import ConvergenceWarning
 from softmargin._linalg import Array, NotPositiveDefiniteError
 from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference.posterior import Posterior
-from softmargin.inference.sites.anderson import Anderson
 from softmargin.inference.sites.gaussian import SiteGaussian, match_moments, site_gaussian, with_positive_diagonal
+from softmargin.inference.sites.sweeps import iterate
 from softmargin.inference.variational import Variational
 from softmargin.likelihoods import Likelihood, TiltedMoments
 
 logger = logging.getLogger(__name__)
 
-ACCELERATE_BELOW = 2e-2
-"""Residual below which Anderson acceleration replaces damped steps."""
 ROUNDING, LARGEST_ROUNDING = 64 * float(np.finfo(float).eps), 1e-3
 """Relative error of 1 + v h, which a strong site makes small, in units of its inverse; and what is accepted at most."""
 SEARCH_TOL = 1e-4
 """Tolerance that is enough for the evidence during a search."""
-PATIENCE = 15
-"""Sweeps without a clear gain after which an attempt is given up: it cycles."""
 
 
 class State(NamedTuple):
@@ -43,6 +40,16 @@ class State(NamedTuple):
     residual: float
     target: Array
     """Sites (tau, nu) that would match the tilted moments, shape (2n,)."""
+
+    @property
+    def sites(self) -> Array:
+        """(tau, nu), shape (2n,)."""
+        return np.concatenate([self.gaussian.tau, self.gaussian.nu])
+
+    @property
+    def variance(self) -> Array:
+        """Posterior variances, shape (n,)."""
+        return self.gaussian.variance
 
     def agrees(self, tol: float) -> bool:
         """Whether tilted and posterior moments agree to `tol`, or to the digits that the tilted variance has.
@@ -118,8 +125,10 @@ class EP(InferenceDefaults):
         check_likelihood(self, likelihood)
         K = with_positive_diagonal(K)
         sweeps = 0
-        for sites, damping in self._attempts(K, y, likelihood, weight, start):
-            state, used = self._iterate(K, y, likelihood, weight, sites, damping)
+        for sites, careful in self._attempts(K, y, likelihood, weight, start):
+            state, used = iterate(
+                partial(evaluate, K, y, likelihood, weight), sites, self.tol, self.max_sweeps, careful
+            )
             sweeps += used
             if state is not None and state.agrees(self.tol):
                 return gaussian_posterior(state, sweeps, gradients=self.gradients)
@@ -134,46 +143,14 @@ class EP(InferenceDefaults):
 
     def _attempts(
         self, K: Array, y: Array, likelihood: Likelihood, weight: Array | None, start: Posterior | None
-    ) -> Iterator[tuple[Array, float]]:
-        """Sites to start from and damping, most hopeful first."""
+    ) -> Iterator[tuple[Array, float | None]]:
+        """Sites to start from and the share of a careful step, if it is to be careful; most hopeful first."""
         if start is not None and start.site_precision is not None and start.site_shift is not None:
-            yield np.concatenate([start.site_precision, start.site_shift]), 0.9
-        yield cold_sites(y, likelihood, weight), 0.9
+            yield np.concatenate([start.site_precision, start.site_shift]), None
+        yield cold_sites(y, likelihood, weight), None
         sites = Variational().sites(K, y, likelihood, weight)
         yield sites, 0.4
         yield sites, 0.1
-
-    def _iterate(
-        self, K: Array, y: Array, likelihood: Likelihood, weight: Array | None, sites: Array, damping: float
-    ) -> tuple[State | None, int]:
-        """Sweep until the moments agree; return the last state (None if improper) and the sweeps used."""
-        n = len(y)
-        anderson = Anderson()
-        best, waited = np.inf, 0
-        sweep, state = 1, evaluate(K, y, likelihood, weight, sites)
-        while state is not None and not state.agrees(self.tol) and sweep < self.max_sweeps:
-            waited = 0 if state.residual < 0.7 * best else waited + 1
-            best = min(best, state.residual)
-            if waited > PATIENCE:
-                break
-            g = state.gaussian
-            sites = np.concatenate([g.tau, g.nu])
-            step = state.target - sites
-            if state.residual < ACCELERATE_BELOW and waited < 5:
-                proposal = anderson.propose(sites, step, np.concatenate([g.variance, np.sqrt(g.variance)]))
-            else:
-                anderson.clear()
-                proposal = sites + damping * step
-            # A log-concave factor has a non-negative site; extrapolation and rounding must not break that.
-            bound = np.minimum(state.target[:n], 0)
-            proposal[:n] = np.maximum(proposal[:n], np.minimum(bound, g.tau))
-            state = evaluate(K, y, likelihood, weight, proposal)
-            sweep += 1
-            if state is None:
-                anderson.clear()
-                state = evaluate(K, y, likelihood, weight, sites + 0.5 * damping * step)
-                sweep += 1
-        return state, sweep
 
 
 def cold_sites(y: Array, likelihood: Likelihood, weight: Array | None) -> Array:

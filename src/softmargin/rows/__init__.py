@@ -8,7 +8,7 @@ from softmargin.rows._collections import blockwise, is_dask
 from softmargin.rows._dask import FAN_IN, DaskRows
 from softmargin.rows._workspace import Workspace
 from softmargin.rows.encodings import PairEncoding, ScaledEncoding, ThinnedEncoding
-from softmargin.rows.source import BLOCK_ROWS, Encoded, Encoding, LocalRows, RowSource, Summable
+from softmargin.rows.source import BLOCK_ROWS, Encoded, Encoding, LocalRows, Mappable, Mapped, RowSource, Summable
 from softmargin.rows.training import TrainingRows, class_weights, merge_rows, spread_of
 from softmargin.rows.validation import CheckedRows, check_rows, check_weights
 
@@ -20,6 +20,8 @@ __all__ = [
     "Encoded",
     "Encoding",
     "LocalRows",
+    "Mappable",
+    "Mapped",
     "PairEncoding",
     "RowSource",
     "ScaledEncoding",

@@ -13,7 +13,7 @@ from softmargin._linalg import Array
 from softmargin.rows._collections import as_dask_array, is_dask
 from softmargin.rows._faults import check_block
 from softmargin.rows._workspace import Workspace
-from softmargin.rows.source import Encoding, LocalRows
+from softmargin.rows.source import Encoding, LocalRows, Mapped
 
 FAN_IN = 8
 """Block sums that one task of the tree reduction adds."""
@@ -75,6 +75,34 @@ class DaskRows:
         while len(sums) > 1:
             sums = [dask.delayed(_add)(sums[k : k + FAN_IN]) for k in range(0, len(sums), FAN_IN)]
         return dask.compute(sums[0])[0]
+
+    def map_rows(self, statistic: Any, state: Array) -> Mapped:
+        """Call a statistic with per-row state on every block; see `LocalRows.map_rows`.
+
+        The state stays here, in the process that calls; each block's task gets its columns.
+        """
+        import dask
+
+        parameters = dask.delayed(statistic, traverse=False)
+        encoding = dask.delayed(self.encoding, traverse=False)
+        weights = self.weight or [None] * len(self.X)
+        cuts = np.cumsum((0, *self.sizes))
+        blocks = [
+            dask.delayed(_block_map, nout=2)(parameters, X, y, weight, encoding, state[:, low:high])
+            for X, y, weight, (low, high) in zip(self.X, self.y, weights, pairwise(cuts))
+        ]
+        sums = [total for total, _ in blocks]
+        while len(sums) > 1:
+            sums = [dask.delayed(_add)(sums[k : k + FAN_IN]) for k in range(0, len(sums), FAN_IN)]
+        total, *values = dask.compute(sums[0], *(rows for _, rows in blocks))
+        known = [rows for rows in values if rows is not None]
+        if not known:
+            return Mapped(total, None)
+        per_row = np.zeros((len(known[0]), self.n_rows))
+        for (low, high), rows in zip(pairwise(cuts), values):
+            if rows is not None:
+                per_row[:, low:high] = rows
+        return Mapped(total, per_row)
 
     def take(self, index: NDArray[np.intp]) -> tuple[Any, Any, Array]:
         """Fetch the inputs, raw targets and weights of a few rows, given by their sorted numbers."""
@@ -142,6 +170,11 @@ def _column(values: Any, X: Any) -> Any:
 def _block_total(statistic: Any, X: Any, y: Any, weight: Any, encoding: Any) -> Any:
     rows = LocalRows(_numbers(X), np.asarray(y), weight, encoding, cache_bytes=0)
     return rows.total(statistic, _workspace())
+
+
+def _block_map(statistic: Any, X: Any, y: Any, weight: Any, encoding: Any, state: Any) -> tuple[Any, Any]:
+    rows = LocalRows(np.asarray(X), np.asarray(y), weight, encoding, cache_bytes=0)
+    return tuple(rows.map_rows(statistic, state, _workspace()))  # type: ignore[return-value]
 
 
 def _workspace() -> Workspace:

@@ -35,6 +35,15 @@ Encoding = Callable[[Any, Array], Encoded]
 """Turns a block of raw targets and weights into encoded ones; plain data, so that it travels to a cluster."""
 
 
+class Mapped(NamedTuple):
+    """What a statistic with per-row state gives."""
+
+    total: Any
+    """The sum of its sums over blocks; None if no row takes part."""
+    rows: Array | None
+    """Its values for each row, shape (k, n_rows), 0 where a row does not take part; None if it gives none."""
+
+
 class Summable(Protocol):
     """Rows (x_i, y_i, w_i), reachable through sums only: all that inference needs."""
 
@@ -48,7 +57,15 @@ class Summable(Protocol):
         ...
 
 
-class RowSource(Summable, Protocol):
+class Mappable(Summable, Protocol):
+    """Rows of which each may have numbers of its own, kept by whoever asks."""
+
+    def map_rows(self, statistic: Any, state: Array) -> Mapped:
+        """Call ``statistic(X, y, weight, state)`` on blocks of rows, each with its columns of `state`."""
+        ...
+
+
+class RowSource(Mappable, Protocol):
     """A source of raw rows, of which an estimator can also fetch a few."""
 
     @property
@@ -121,34 +138,65 @@ class LocalRows:
 
     def total(self, statistic: Any, workspace: Workspace | None = None) -> Any:
         """Add up the statistic over blocks of rows, in memory left by an earlier call if given."""
-        keep = self.n_rows * statistic.prior.bytes_per_row <= self.cache_bytes
-        if self._cached_for is not statistic.prior:
-            self._cache.clear()
-            self._cached_for = statistic.prior
         workspace = Workspace() if workspace is None else workspace
-        width, dtype = len(statistic.prior.Z), statistic.prior.dtype
         result = None
-        for s, X, y, weight in self._blocks():
-            features = self._cache.get(s.start)
-            if features is None:
-                out = None if keep else workspace.array("features", (len(y), width), dtype)
-                features = statistic.prior.features(X, out)
-                if keep:
-                    self._cache[s.start] = features
+        for s, _, X, y, weight in self._blocks():
+            features = self._features(statistic.prior, s, X, workspace)
             block = statistic(X, y, weight, features, workspace)
             result = block.owned() if result is None else result.absorb(block)
         return result
 
-    def _blocks(self) -> Iterator[tuple[slice, Any, Array, Array]]:
-        """Encoded blocks that have rows."""
+    def map_rows(self, statistic: Any, state: Array, workspace: Workspace | None = None) -> Mapped:
+        """Call a statistic that also takes and gives numbers for each row, block by block.
+
+        Parameters
+        ----------
+        statistic : callable
+            ``statistic(X, y, weight, state, features, workspace)`` returns additive sums and an array of shape
+            (k, rows) or None.
+        state : ndarray of shape (j, n_rows)
+        """
+        workspace = Workspace() if workspace is None else workspace
+        total, per_row = None, None
+        for s, keep, X, y, weight in self._blocks():
+            part = state[:, s] if keep is None else state[:, s][:, keep]
+            features = self._features(statistic.prior, s, X, workspace)
+            block, values = statistic(X, y, weight, part, features, workspace)
+            total = block.owned() if total is None else total.absorb(block)
+            if values is not None:
+                per_row = np.zeros((len(values), self.n_rows)) if per_row is None else per_row
+                per_row[:, s if keep is None else s.start + np.flatnonzero(keep)] = values
+        return Mapped(total, per_row)
+
+    def features(self, prior: Any) -> list[Any]:
+        """Features of each block, in n m numbers of memory; those kept from earlier passes are reused."""
+        return [self._features(prior, s, X, Workspace()) for s, _, X, _, _ in self._blocks()]
+
+    def _features(self, prior: Any, s: slice, X: Any, workspace: Workspace) -> Any:
+        """Features of a block, kept from pass to pass if those of all rows fit."""
+        if self._cached_for is not prior:
+            self._cache.clear()
+            self._cached_for = prior
+        features = self._cache.get(s.start)
+        if features is None:
+            keep = self.n_rows * prior.bytes_per_row <= self.cache_bytes
+            out = None if keep else workspace.array("features", (X.shape[0], len(prior.Z)), prior.dtype)
+            features = prior.features(X, out)
+            if keep:
+                self._cache[s.start] = features
+        return features
+
+    def _blocks(self) -> Iterator[tuple[slice, NDArray[np.bool_] | None, Any, Array, Array]]:
+        """Encoded blocks that have rows, and which of their rows take part (None: all)."""
         for start in range(0, self.n_rows, self.block_rows):
             s = slice(start, min(start + self.block_rows, self.n_rows))
             X, y, weight = self.X[s], self.y[s], self._weight(s)
+            keep = None
             if self.encoding is not None:
                 keep, y, weight = self.encoding(y, weight)
                 X = X if keep is None else X[keep]
             if len(y):
-                yield s, X, y, weight
+                yield s, keep, X, y, weight
 
     def _weight(self, index: Any) -> Array:
         """Weights of some rows: ones where none were given."""

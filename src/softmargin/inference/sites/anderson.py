@@ -30,11 +30,14 @@ class Anderson:
         """Forget the history."""
         self._last, self._seen = None, 0
 
-    def propose(self, point: Array, step: Array, scale: Array) -> Array:
-        """Return the next point; `scale` makes the components comparable in the least-squares fit."""
+    def propose(self, point: Array, step: Array, scale: Array, share: float = 1.0) -> Array:
+        """Return the next point, a share of a step from the best mixture of past points.
+
+        `scale` makes the components comparable in the least-squares fit.
+        """
         last, self._last = self._last, (point, step)
         if last is None:
-            return point + step
+            return point + share * step
         if self._differences is None:
             self._differences = np.empty((2, self.memory, len(point)))
         self._differences[:, self._seen % self.memory] = point - last[0], step - last[1]
@@ -47,4 +50,4 @@ class Anderson:
         _, c, info = lapack.dposv(gram, A @ (scale * step))
         if info != 0:
             c = np.linalg.lstsq(gram, A @ (scale * step), rcond=1e-14)[0]
-        return point + step - c @ d_points - c @ d_steps
+        return point + share * (step - c @ d_steps) - c @ d_points

@@ -1,0 +1,244 @@
+"""The default policy on low-rank EP: ranks and rows grow as the hyperparameters settle.
+
+1. The first stage (link evidence for classes, evidence for regression) climbs at a small rank on few rows, then from
+   there at a larger rank on more rows, with inducing points chosen anew for the length scales learnt so far.
+2. The leave-one-out stage of a classifier goes on from there at the same rank and rows, and leave-one-out chooses
+   between the link and the margin model.
+3. The posterior of all rows has the largest rank, and starts from the sites of the last search.
+"""
+
+import warnings
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import Kernel
+
+from softmargin._linalg import Array, NotPositiveDefiniteError
+from softmargin.inference._inducing import inducing_points
+from softmargin.inference._sparse_sums import Gaussian, SparsePrior
+from softmargin.inference.low_rank import LowRankEP, LowRankPosterior, leave_one_out
+from softmargin.inference.low_rank.sums import TiltedStatistic
+from softmargin.likelihoods import Likelihood
+from softmargin.policy import POLICY
+from softmargin.rows import LocalRows, Mappable
+from softmargin.search import LBFGS, Evaluation
+from softmargin.tuning.coordinates import Coordinates
+from softmargin.tuning.hyperprior import LogDensity
+from softmargin.tuning.objective import Subspace
+from softmargin.tuning.stages import Stage
+
+WARM_START_WITHIN = 0.7
+"""Largest change of any log hyperparameter for which the last sites are a good start."""
+ACCEPTED_RESIDUAL = 0.05
+"""Evaluations whose moments disagree by more are refused: the search turns back."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One climb of the first stage."""
+
+    rows: int
+    rank: int
+    max_iter: int
+    gain: float
+    """Nats an iteration must gain for the climb to go on."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Sizes and tolerances of a low-rank fit; defaults from `benchmarks.low_rank`."""
+
+    rungs: tuple[Rung, ...] = (Rung(1500, 128, 30, 0.1), Rung(6000, 400, 20, 0.01))
+    loo_max_iter: int = 60
+    loo_gain: float = 0.01
+    final_rank: int = 1024
+    evidence_tol: float = 1e-3
+    loo_tol: float = 1e-4
+    final_tol: float = 1e-3
+    float32_above: int = 20_000
+    """Rows above which the final pass is in single precision."""
+
+
+@dataclass
+class LowRankObjective:
+    """Criterion plus log hyperprior at z by low-rank EP at fixed rows and inducing points, with its gradient."""
+
+    rows: LocalRows = field(repr=False)
+    coordinates: Coordinates
+    Z: Array = field(repr=False)
+    criterion: str
+    """"evidence", "link_evidence" or "loo"."""
+    tol: float
+    log_prior: LogDensity | None = None
+    units: Array | None = None
+    _last: Evaluation | None = field(default=None, repr=False)
+
+    def __call__(self, z: Array) -> Evaluation:
+        """Evaluate at z."""
+        z = np.array(z, dtype=float)
+        if self._last is not None and np.array_equal(z, self._last.z):
+            return self._last
+        model = self.coordinates.model(z)
+        likelihood = model.likelihood.normalised() if self.criterion == "link_evidence" else model.likelihood
+        value, gradient, posterior = self._evaluate(z, model.kernel, likelihood)
+        prior, d_prior = (0.0, np.zeros_like(z)) if self.log_prior is None else self.log_prior(z)
+        evaluation = Evaluation(z, value + prior, None if gradient is None else gradient + d_prior, value, posterior)
+        if posterior.converged:
+            self._last = evaluation
+        return evaluation
+
+    def _evaluate(self, z: Array, kernel: Kernel, likelihood: Likelihood) -> tuple[float, Array | None, Any]:
+        solver = LowRankEP(tol=self.tol, gradients=self.criterion != "loo")
+        try:
+            prior = solver.prior(kernel, self.Z)
+        except NotPositiveDefiniteError:
+            return -1e10, None, replace(self._known(), converged=False)
+        with warnings.catch_warnings():
+            # A point on the way need not be perfect; the final fit warns.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            posterior = solver.infer_prior(self.rows, likelihood, prior, self._start(z))
+        if posterior.residual > ACCEPTED_RESIDUAL:
+            return -1e10, None, posterior
+        value, d_theta = posterior.log_evidence, posterior.d_theta
+        d_params: Array | None = posterior.d_params
+        if self.criterion == "loo":
+            rows = self.rows
+            left = leave_one_out(
+                posterior, rows.X, rows.y, likelihood, kernel, rows.weight, features=rows.features(prior)
+            )
+            value, d_theta, d_params = left.value, left.d_theta, left.d_params
+        assert d_theta is not None and d_params is not None
+        return value, self.coordinates.chain(z, d_theta, d_params), posterior
+
+    def _known(self) -> Any:
+        if self._last is None:
+            raise NotPositiveDefiniteError("the Gram matrix of the inducing points is singular at the start")
+        return self._last.posterior
+
+    def _start(self, z: Array) -> LowRankPosterior | None:
+        if self._last is None or np.max(np.abs(z - self._last.z), initial=0.0) > WARM_START_WITHIN:
+            return None
+        last: Any = self._last.posterior
+        return last
+
+
+class Learnt(NamedTuple):
+    """Where the search ended."""
+
+    z: Array
+    kernel: Kernel
+    likelihood: Likelihood
+    """The one to infer with: the link, or the loss itself."""
+    is_link: bool
+    value: float
+    posterior: LowRankPosterior
+    """Of the last search's rows."""
+    index: Any
+    """Numbers of these rows."""
+
+
+def learn(
+    X: Any,
+    y: Array,
+    weight: Array | None,
+    coordinates: Coordinates,
+    stages: list[Stage],
+    log_prior: LogDensity | None = None,
+    schedule: Schedule | None = None,
+    seed: int = 0,
+    start: Array | None = None,
+) -> Learnt:
+    """Learn the hyperparameters of one latent function.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+        A random sample of the rows, or all of them.
+    y : ndarray of shape (n,)
+    weight : ndarray of shape (n,), optional
+    coordinates : Coordinates
+    stages : list of Stage
+        As `plan_stages` returns them: one by evidence or link evidence, then perhaps one by leave-one-out.
+    log_prior : callable, optional
+        z to log density and gradient.
+    schedule : Schedule, optional
+    seed : int
+    start : ndarray of shape (n_z,), optional
+    """
+    schedule = Schedule() if schedule is None else schedule
+    order = np.random.RandomState(seed).permutation(len(y))
+    z = coordinates.start if start is None else start
+    first = stages[0]
+    for rung in schedule.rungs:
+        index = np.sort(order[: rung.rows])
+        rows = LocalRows(X[index], y[index], None if weight is None else weight[index])
+        Z = inducing_points(rows.X, coordinates.model(z).kernel, min(rung.rank, len(index)), seed)
+        objective = LowRankObjective(
+            rows, coordinates, Z, first.criterion.name, schedule.evidence_tol, log_prior, first.units
+        )
+        best = LBFGS(max_iter=rung.max_iter, tol=rung.gain).maximise(objective, z, coordinates.bounds).best
+        z = best.z
+    is_link = first.criterion.name == "link_evidence"
+    if len(stages) > 1:
+        margin = _leave_one_out_stage(replace(objective, _last=None), z, stages[1], schedule)
+        if not _is_better_link(best, margin, coordinates, rows):
+            best, is_link = margin, False
+    model = coordinates.model(best.z)
+    likelihood = model.likelihood.normalised() if is_link else model.likelihood
+    posterior: Any = best.posterior
+    return Learnt(best.z, model.kernel, likelihood, is_link, best.value, posterior, index)
+
+
+def _leave_one_out_stage(objective: LowRankObjective, z: Array, stage: Stage, schedule: Schedule) -> Evaluation:
+    objective.criterion, objective.tol, objective.units = "loo", schedule.loo_tol, stage.units
+    search, box = LBFGS(max_iter=schedule.loo_max_iter, tol=schedule.loo_gain), objective.coordinates.bounds
+    if stage.directions is None:
+        return search.maximise(objective, z, box).best
+    space = Subspace(objective, z, stage.directions)  # type: ignore[arg-type]
+    bounds = space.bounds(box)
+    return search.maximise(space, np.zeros(len(bounds)), bounds).best
+
+
+def _is_better_link(link: Evaluation, margin: Evaluation, coordinates: Coordinates, rows: LocalRows) -> bool:
+    """Whether leave-one-out prefers the link model, given the handicap of the margin model."""
+    model, posterior = coordinates.model(link.z), link.posterior
+    likelihood = model.likelihood.normalised()
+    left = leave_one_out(posterior, rows.X, rows.y, likelihood, model.kernel, rows.weight, gradients=False)  # type: ignore[arg-type]
+    return left.value > margin.criterion - POLICY.search.handicap
+
+
+def final_posterior(
+    source: Mappable, learnt: Learnt, X: Any, schedule: Schedule | None = None, seed: int = 0
+) -> LowRankPosterior:
+    """The posterior of all rows at learnt hyperparameters.
+
+    Parameters
+    ----------
+    source : Mappable
+        All rows, with encoded targets.
+    learnt : Learnt
+    X : array or CSR matrix
+        A sample of the inputs, for the inducing points.
+    schedule : Schedule, optional
+    seed : int
+    """
+    schedule = Schedule() if schedule is None else schedule
+    Z = inducing_points(X, learnt.kernel, min(schedule.final_rank, X.shape[0]), seed)
+    dtype = "float32" if source.n_rows > schedule.float32_above else "float64"
+    solver = LowRankEP(tol=schedule.final_tol, dtype=dtype)
+    start = learnt.posterior
+    if len(learnt.index) < source.n_rows:
+        start = predicted_sites(source, learnt)
+    return solver.infer_rows(source, learnt.likelihood, learnt.kernel, Z, start)
+
+
+def predicted_sites(source: Mappable, learnt: Learnt) -> LowRankPosterior:
+    """The posterior of the search's rows with sites for all rows: those that match moments at its predictions."""
+    p = learnt.posterior
+    prior = SparsePrior(learnt.kernel, p.Z, p.prior_factor, p.jitter, "float64")
+    q = Gaussian(p.whitened_mean, p.precision_factor)
+    rows = source.map_rows(TiltedStatistic(prior, q, learnt.likelihood), np.zeros((2, source.n_rows))).rows
+    assert rows is not None
+    return replace(p, a=rows[0], c=rows[1], D=rows[5])

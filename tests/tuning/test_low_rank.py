@@ -1,0 +1,67 @@
+"""The schedule on low-rank EP: exact gradients of its objective, and full EP's predictions on small data."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from softmargin.inference._inducing import inducing_points
+from softmargin.kernels import diag, gram, make_kernel
+from softmargin.likelihoods import Hinge
+from softmargin.rows import LocalRows, spread_of
+from softmargin.tuning import Coordinates, LogParameters, bind_prior, classifier_prior, plan_stages
+from softmargin.tuning.low_rank import LowRankObjective, Rung, Schedule, final_posterior, learn, predicted_sites
+
+SMALL = Schedule(rungs=(Rung(150, 30, 10, 0.1), Rung(300, 60, 10, 0.01)), final_rank=120)
+
+
+def problem(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    y = np.where(np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+    spread = spread_of(X, np.ones(n))
+    noise = LogParameters(Hinge(1.0), ("C",), ((1e-2, 1e3),))
+    coordinates = Coordinates(make_kernel(None, 3, spread), noise, n_features=3)
+    return X, y, spread, coordinates, bind_prior(classifier_prior(y, np.ones(n)), coordinates, spread, X)
+
+
+@pytest.mark.parametrize("criterion", ["evidence", "link_evidence", "loo"])
+def test_gradient_of_the_objective(criterion):
+    X, y, _, coordinates, log_prior = problem(100)
+    Z = inducing_points(X, coordinates.kernel, 20)
+
+    def objective():
+        return LowRankObjective(LocalRows(X, y, None), coordinates, Z, criterion, 1e-9, log_prior)
+
+    z, step = coordinates.start, 1e-4
+    gradient = objective()(z).gradient
+    differences = [(objective()(z + e).value - objective()(z - e).value) / (2 * step) for e in step * np.eye(len(z))]
+    # The adjoint of leave-one-out is solved to three digits.
+    size = np.linalg.norm(gradient)
+    np.testing.assert_allclose(gradient, differences, atol=(3e-3 if criterion == "loo" else 1e-5) * size)
+
+
+def test_schedule_learns_and_predicts():
+    X, y, spread, coordinates, log_prior = problem()
+    new, truth, *_ = problem(500, seed=1)
+    learnt = learn(X, y, None, coordinates, plan_stages(None, coordinates, spread), log_prior, SMALL)
+    posterior = final_posterior(LocalRows(X, y, None), learnt, X, SMALL)
+    K, k_diag = gram(learnt.kernel, new, posterior.Z), diag(learnt.kernel, new)
+    log_odds = posterior.log_odds(learnt.likelihood, K, k_diag)
+    assert posterior.converged
+    assert np.mean(np.logaddexp(0, -truth * log_odds)) < 0.35
+    assert np.mean(np.sign(log_odds) != truth) < 0.15
+
+
+def test_more_rows_than_the_search_saw():
+    X, y, spread, coordinates, log_prior = problem()
+    schedule = replace(SMALL, rungs=(Rung(150, 30, 10, 0.1),))
+    learnt = learn(X, y, None, coordinates, plan_stages(None, coordinates, spread), log_prior, schedule)
+    rows = LocalRows(X, y, None)
+    assert len(learnt.index) == 150 and predicted_sites(rows, learnt).a.shape == (300,)
+    warm = final_posterior(rows, learnt, X, replace(schedule, final_tol=1e-8))
+    cold = final_posterior(
+        rows, learnt._replace(index=np.arange(300)), X, replace(schedule, final_tol=1e-8)
+    )  # sites of 150 rows do not fit 300: a cold start
+    assert warm.n_iter <= cold.n_iter
+    assert abs(warm.log_evidence - cold.log_evidence) < 1e-5
