@@ -33,7 +33,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks._report import table, write
 from softmargin import BayesianSVC
 from softmargin.datasets import load_keel
-from softmargin.inference._sparse_sums import Gaussian, RowStatistic, SparsePrior
+from softmargin.inference._sparse_sums import Gaussian, RowStatistic, WhitenedPrior
 from softmargin.likelihoods import Hinge
 from softmargin.rows import BLOCK_ROWS, FAN_IN, LocalRows
 
@@ -75,7 +75,7 @@ def passes(sizes, dimensions, inducing):
                 y = np.where(np.arange(n) % 2, 1.0, -1.0)
                 for m in inducing:
                     Z = np.random.default_rng(1).normal(size=(m, d))
-                    prior = SparsePrior.at(5.0 * RBF(np.sqrt(d) * np.ones(d)) + 0.3, Z, "float32")
+                    prior = WhitenedPrior.at(5.0 * RBF(np.sqrt(d) * np.ones(d)) + 0.3, Z, "float32")
                     statistic = RowStatistic(prior, Gaussian.prior(m), Hinge(1.0))
                     source = LocalRows(X, y, cache_bytes=0)
                     seconds, _ = cpu(lambda: source.total(statistic), repeats=3 if n <= 20_000 else 1)  # noqa: B023

@@ -118,7 +118,12 @@ class TargetPolicy:
 class SizePolicy:
     """What changes with the number of rows."""
 
-    sparse_above: int = 5000
+    dense_rows: int = 500
+    """Rows up to which the default inference works with the Gram matrix of all rows; above, EP has a prior of low rank
+    [low_rank]."""
+    svm_rows: int = 5000
+    """Rows up to which the support vector machine itself is solved beside a posterior of low rank."""
+    sparse_above: int = 20_000
     """Rows above which the default inference works through inducing points [scale]."""
     inducing: int = 512
     """Inducing points, or a third of the rows if these are fewer [magic]."""

@@ -44,7 +44,7 @@ class Features:
 
 
 @dataclass(frozen=True)
-class SparsePrior:
+class WhitenedPrior:
     """The prior at the inducing points, and the map from rows to features."""
 
     kernel: Kernel
@@ -58,7 +58,7 @@ class SparsePrior:
     """Precision of the row blocks, "float64" or "float32"; sums over blocks are in float64 always."""
 
     @classmethod
-    def at(cls, kernel: Kernel, Z: Array, dtype: str = "float64", least_jitter: float = 0.0) -> "SparsePrior":
+    def at(cls, kernel: Kernel, Z: Array, dtype: str = "float64", least_jitter: float = 0.0) -> "WhitenedPrior":
         """Factor the Gram matrix of the inducing points with the least jitter that works."""
         Kzz = gram(kernel, Z)
         jitter, scale = max(JITTER[dtype], least_jitter), float(np.mean(np.diag(Kzz)))
@@ -137,7 +137,7 @@ class RowSums:
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class WhitenedGaussian:
     """q(v) = N(mu, (M M')^-1) in whitened coordinates."""
 
     mean: Array
@@ -146,19 +146,19 @@ class Gaussian:
     """M, the lower Cholesky factor of S^-1, shape (m, m)."""
 
     @classmethod
-    def prior(cls, m: int) -> "Gaussian":
+    def prior(cls, m: int) -> "WhitenedGaussian":
         """N(0, I)."""
         return cls(np.zeros(m), np.eye(m))
 
     @classmethod
-    def from_natural(cls, precision: Array, shift: Array) -> "Gaussian":
+    def from_natural(cls, precision: Array, shift: Array) -> "WhitenedGaussian":
         """The Gaussian with S^-1 = precision and S^-1 mu = shift."""
         factor = cholesky(precision)
         half = blas.dtrsm(1.0, factor, shift[:, None], lower=1)
         return cls(blas.dtrsm(1.0, factor, half, lower=1, trans_a=1)[:, 0], factor)
 
     @classmethod
-    def from_sums(cls, sums: RowSums) -> "Gaussian":
+    def from_sums(cls, sums: RowSums) -> "WhitenedGaussian":
         """S^-1 = I + A, S^-1 mu = p: the posterior of Gaussian sites."""
         return cls.from_natural(np.eye(len(sums.force)) + sums.precision, sums.force)
 
@@ -173,7 +173,7 @@ class Gaussian:
 class StartStatistic:
     """The sums of the likelihood's own initial sites (regression: Gaussian noise of the same variance)."""
 
-    prior: SparsePrior
+    prior: WhitenedPrior
     likelihood: Any
 
     def __call__(
@@ -196,8 +196,8 @@ class StartStatistic:
 class RowStatistic:
     """The sums of one block of rows, at given hyperparameters and q. Plain data: it travels to a cluster."""
 
-    prior: SparsePrior
-    q: Gaussian
+    prior: WhitenedPrior
+    q: WhitenedGaussian
     likelihood: Likelihood
     gradient: bool = False
     """Also the gradient with respect to kernel.theta."""

@@ -1,6 +1,6 @@
 """Sparse variational inference: m inducing points stand for n rows, at a cost of n m^2 a pass over the rows.
 
-The direct Gaussian lower bound on the evidence,
+The direct WhitenedGaussian lower bound on the evidence,
 
     F = sum_i E[w_i ln p(y_i | f_i)] - KL(q(v) || N(0, I)),
 
@@ -22,7 +22,14 @@ from sklearn.gaussian_process.kernels import Kernel
 from softmargin._linalg import Array
 from softmargin.inference._inducing import inducing_points
 from softmargin.inference._protocol import InferenceDefaults, check_likelihood
-from softmargin.inference._sparse_sums import Gaussian, RowStatistic, RowSums, SparsePrior, StartStatistic, solve_rows
+from softmargin.inference._sparse_sums import (
+    RowStatistic,
+    RowSums,
+    StartStatistic,
+    WhitenedGaussian,
+    WhitenedPrior,
+    solve_rows,
+)
 from softmargin.inference.posterior import sample_gaussian
 from softmargin.kernels import contract, contract_inputs
 from softmargin.likelihoods import Likelihood
@@ -112,7 +119,7 @@ class SparsePosterior:
 
 
 class _State(NamedTuple):
-    q: Gaussian
+    q: WhitenedGaussian
     sums: RowSums
     bound: float
 
@@ -209,12 +216,12 @@ class Sparse(InferenceDefaults):
     ) -> SparsePosterior:
         """Infer the posterior from rows anywhere; see `infer_inputs`."""
         check_likelihood(self, likelihood)
-        prior = SparsePrior.at(kernel, np.asarray(Z, dtype=np.float64), self.dtype)
-        q = Gaussian.prior(len(Z))
+        prior = WhitenedPrior.at(kernel, np.asarray(Z, dtype=np.float64), self.dtype)
+        q = WhitenedGaussian.prior(len(Z))
         if start is None and likelihood.initial_sites(np.zeros(1)) is not None:
-            q = Gaussian.from_sums(rows.total(StartStatistic(prior, likelihood)))
+            q = WhitenedGaussian.from_sums(rows.total(StartStatistic(prior, likelihood)))
         if start is not None and len(start.Z) == len(Z):
-            q = Gaussian(start.whitened_mean, start.precision_factor)
+            q = WhitenedGaussian(start.whitened_mean, start.precision_factor)
         state, n_iter, converged = self._iterate(rows, RowStatistic(prior, q, likelihood))
         if not converged:
             warnings.warn(
@@ -243,7 +250,7 @@ class Sparse(InferenceDefaults):
         )
 
     def _iterate(self, rows: Summable, statistic: RowStatistic) -> tuple[_State, int, bool]:
-        def evaluate(q: Gaussian) -> _State:
+        def evaluate(q: WhitenedGaussian) -> _State:
             sums = rows.total(RowStatistic(statistic.prior, q, statistic.likelihood))
             return _State(q, sums, sums.value - q.divergence())
 
@@ -276,16 +283,16 @@ class Sparse(InferenceDefaults):
         return state, n_iter, state.gap() <= max(1e-3, self.tol)
 
 
-def _step(state: _State, length: float) -> Gaussian:
+def _step(state: _State, length: float) -> WhitenedGaussian:
     """Move the natural parameters of q towards their target by a share of the way."""
     precision, shift = state.target()
     M = state.q.factor
     old = M @ M.T
     moved = old @ state.q.mean * (1 - length) + length * shift
-    return Gaussian.from_natural(old + length * (precision - old), moved)
+    return WhitenedGaussian.from_natural(old + length * (precision - old), moved)
 
 
-def _with_prior_part(prior: SparsePrior, q: Gaussian, sums: RowSums) -> tuple[Array, Array | None]:
+def _with_prior_part(prior: WhitenedPrior, q: WhitenedGaussian, sums: RowSums) -> tuple[Array, Array | None]:
     """Add what the Gram matrix of the inducing points contributes to the gradient.
 
     Reverse-mode Cholesky: with Q = sum_i (dF/df_i) f_i' = mu p' + (I - S) A, dF/dKzz = -L^-T sym(tril Q) L^-1 where

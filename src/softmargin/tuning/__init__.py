@@ -14,9 +14,9 @@ from softmargin.tuning.coordinates import (
     NoiseShape,
 )
 from softmargin.tuning.held_out import HeldOut, Watch, hold_out
-from softmargin.tuning.hyperprior import HyperPrior
+from softmargin.tuning.hyperprior import HyperPrior, bind_prior
 from softmargin.tuning.large import Sample, fit_sparse, leave_rows_out
-from softmargin.tuning.latent import bind_prior, choose_end, fit_latent
+from softmargin.tuning.latent import choose_end, fit_latent
 from softmargin.tuning.model import LatentModel, Probability
 from softmargin.tuning.objective import Objective, Subspace, path_row
 from softmargin.tuning.settings import Callback, Tuning, part_of

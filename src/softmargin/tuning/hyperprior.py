@@ -9,10 +9,12 @@ strength is learnt: integrating a scale out gives the multivariate t form -(d - 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from softmargin._linalg import Array
+from softmargin.kernels import contract_diag
 from softmargin.tuning.coordinates import Coordinates
 
 LogDensity = Callable[[Array], tuple[float, Array]]
@@ -114,3 +116,18 @@ def _length_scales(
         return value, gradient
 
     return log_density
+
+
+def bind_prior(hyperprior: HyperPrior | None, coordinates: Coordinates, spread: Array, X: Any) -> LogDensity | None:
+    """The log density of a hyperprior in units of the data X; None without one."""
+    return None if hyperprior is None else hyperprior.bind(coordinates, spread, amplitude_units(coordinates, X))
+
+
+def amplitude_units(coordinates: Coordinates, X: Any) -> Array:
+    """ln of amplitude over the mean variance that it gives to f: 0 for a stationary kernel; shape (n_theta,)."""
+    n = X.shape[0]
+    # d mean k(x, x)/d ln k0 is the mean variance of the term that k0 multiplies.
+    given = contract_diag(coordinates.kernel, X, np.full(n, 1 / n))
+    with np.errstate(divide="ignore"):
+        unit = coordinates.kernel.theta - np.log(np.maximum(given, 0))
+    return np.where(np.isfinite(unit), unit, 0.0)

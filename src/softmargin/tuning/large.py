@@ -30,7 +30,8 @@ from softmargin.policy import POLICY
 from softmargin.rows import RowSource, ThinnedEncoding, TrainingRows, merge_rows
 from softmargin.search import LBFGS, Evaluation, notify
 from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
-from softmargin.tuning.latent import bind_prior, fit_latent
+from softmargin.tuning.hyperprior import bind_prior
+from softmargin.tuning.latent import fit_latent
 from softmargin.tuning.model import LatentModel
 from softmargin.tuning.objective import path_row
 from softmargin.tuning.settings import Tuning

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.gaussian_process.kernels import Kernel
 from threadpoolctl import threadpool_limits
@@ -11,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from softmargin._linalg import Array, keep_freed_memory
 from softmargin.criteria import Evidence
 from softmargin.inference import MAP, Inference, Posterior, Variational
-from softmargin.kernels import PrecomputedKernel, contract_diag, evaluate
+from softmargin.kernels import PrecomputedKernel, evaluate
 from softmargin.likelihoods import Likelihood
 from softmargin.policy import POLICY
 from softmargin.rows import TrainingRows
@@ -19,7 +18,8 @@ from softmargin.search import Search
 from softmargin.tuning.climb import Climb, End
 from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
 from softmargin.tuning.held_out import HeldOut, hold_out
-from softmargin.tuning.hyperprior import HyperPrior, LogDensity
+from softmargin.tuning.hyperprior import amplitude_units, bind_prior
+from softmargin.tuning.low_rank import fit_low_rank
 from softmargin.tuning.model import LatentModel
 from softmargin.tuning.restarts import restart_points
 from softmargin.tuning.settings import Tuning
@@ -50,6 +50,8 @@ def fit_latent(
         Coordinates to start the search from, if there are as many.
     """
     keep_freed_memory()
+    if tuning.is_default and len(rows.y) > POLICY.size.dense_rows and not isinstance(kernel, PrecomputedKernel):
+        return fit_low_rank(rows, kernel, likelihood, spread, tuning, start)
     # Small matrices gain nothing from several BLAS threads, and on a busy machine the threads wait for each other.
     with threadpool_limits(1 if len(rows.y) <= POLICY.search.one_thread_rows else None):
         coordinates = Coordinates(kernel, likelihood, n_features=len(spread))
@@ -111,7 +113,7 @@ def _search(
     if held_out is not None:
         rows = held_out.train
     log_prior = bind_prior(tuning.hyperprior, coordinates, spread, rows.X)
-    units = _amplitude_units(coordinates, rows.X)
+    units = amplitude_units(coordinates, rows.X)
     starts = [start, *restart_points(coordinates, spread, tuning.hyperprior, tuning.n_restarts, tuning.seed, units)]
     if len(starts) > 1 and effective_n_jobs(tuning.n_jobs) > 1:
         tuning = tuning.without_callback()
@@ -144,18 +146,3 @@ def choose_end(ends: list[End], coordinates: Coordinates, rows: TrainingRows) ->
     if link is None or not is_better_link(link, best.evaluation, coordinates, rows):
         return best
     return best._replace(evaluation=link, is_link=True)
-
-
-def bind_prior(hyperprior: HyperPrior | None, coordinates: Coordinates, spread: Array, X: Any) -> LogDensity | None:
-    """The log density of a hyperprior in units of the data X; None without one."""
-    return None if hyperprior is None else hyperprior.bind(coordinates, spread, _amplitude_units(coordinates, X))
-
-
-def _amplitude_units(coordinates: Coordinates, X: Any) -> Array:
-    """ln of amplitude over the mean variance that it gives to f: 0 for a stationary kernel; shape (n_theta,)."""
-    n = X.shape[0]
-    # d mean k(x, x)/d ln k0 is the mean variance of the term that k0 multiplies.
-    given = contract_diag(coordinates.kernel, X, np.full(n, 1 / n))
-    with np.errstate(divide="ignore"):
-        unit = coordinates.kernel.theta - np.log(np.maximum(given, 0))
-    return np.where(np.isfinite(unit), unit, 0.0)

@@ -8,26 +8,36 @@
 """
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
+from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array, NotPositiveDefiniteError
-from softmargin.inference._inducing import inducing_points
-from softmargin.inference._sparse_sums import Gaussian, SparsePrior
-from softmargin.inference.low_rank import LowRankEP, LowRankPosterior, leave_one_out
-from softmargin.inference.low_rank.sums import TiltedStatistic
+from softmargin.inference import MAP, inducing_points
+from softmargin.inference.low_rank import (
+    LowRankEP,
+    LowRankPosterior,
+    TiltedStatistic,
+    WhitenedGaussian,
+    WhitenedPrior,
+    leave_one_out,
+)
+from softmargin.kernels import gram
 from softmargin.likelihoods import Likelihood
 from softmargin.policy import POLICY
-from softmargin.rows import LocalRows, Mappable
-from softmargin.search import LBFGS, Evaluation
-from softmargin.tuning.coordinates import Coordinates
-from softmargin.tuning.hyperprior import LogDensity
-from softmargin.tuning.objective import Subspace
-from softmargin.tuning.stages import Stage
+from softmargin.rows import LocalRows, Mappable, TrainingRows
+from softmargin.search import LBFGS, Evaluation, notify
+from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
+from softmargin.tuning.hyperprior import LogDensity, bind_prior
+from softmargin.tuning.model import LatentModel
+from softmargin.tuning.objective import Subspace, path_row
+from softmargin.tuning.settings import Tuning
+from softmargin.tuning.stages import Stage, plan_stages
 
 WARM_START_WITHIN = 0.7
 """Largest change of any log hyperparameter for which the last sites are a good start."""
@@ -73,6 +83,8 @@ class LowRankObjective:
     tol: float
     log_prior: LogDensity | None = None
     units: Array | None = None
+    path: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    callback: Callable[[Evaluation], None] | None = field(default=None, repr=False)
     _last: Evaluation | None = field(default=None, repr=False)
 
     def __call__(self, z: Array) -> Evaluation:
@@ -87,6 +99,8 @@ class LowRankObjective:
         evaluation = Evaluation(z, value + prior, None if gradient is None else gradient + d_prior, value, posterior)
         if posterior.converged:
             self._last = evaluation
+        self.path.append({"start": 0, **path_row(evaluation, self.criterion, self.coordinates)})
+        notify(evaluation, self.callback)
         return evaluation
 
     def _evaluate(self, z: Array, kernel: Kernel, likelihood: Likelihood) -> tuple[float, Array | None, Any]:
@@ -149,6 +163,8 @@ def learn(
     schedule: Schedule | None = None,
     seed: int = 0,
     start: Array | None = None,
+    path: list[dict[str, Any]] | None = None,
+    callback: Callable[[Evaluation], None] | None = None,
 ) -> Learnt:
     """Learn the hyperparameters of one latent function.
 
@@ -166,8 +182,13 @@ def learn(
     schedule : Schedule, optional
     seed : int
     start : ndarray of shape (n_z,), optional
+    path : list, optional
+        Every evaluation is recorded in it.
+    callback : callable, optional
+        Called after every evaluation.
     """
     schedule = Schedule() if schedule is None else schedule
+    path = [] if path is None else path
     order = np.random.RandomState(seed).permutation(len(y))
     z = coordinates.start if start is None else start
     first = stages[0]
@@ -176,7 +197,7 @@ def learn(
         rows = LocalRows(X[index], y[index], None if weight is None else weight[index])
         Z = inducing_points(rows.X, coordinates.model(z).kernel, min(rung.rank, len(index)), seed)
         objective = LowRankObjective(
-            rows, coordinates, Z, first.criterion.name, schedule.evidence_tol, log_prior, first.units
+            rows, coordinates, Z, first.criterion.name, schedule.evidence_tol, log_prior, first.units, path, callback
         )
         best = LBFGS(max_iter=rung.max_iter, tol=rung.gain).maximise(objective, z, coordinates.bounds).best
         z = best.z
@@ -237,8 +258,58 @@ def final_posterior(
 def predicted_sites(source: Mappable, learnt: Learnt) -> LowRankPosterior:
     """The posterior of the search's rows with sites for all rows: those that match moments at its predictions."""
     p = learnt.posterior
-    prior = SparsePrior(learnt.kernel, p.Z, p.prior_factor, p.jitter, "float64")
-    q = Gaussian(p.whitened_mean, p.precision_factor)
+    prior = WhitenedPrior(learnt.kernel, p.Z, p.prior_factor, p.jitter, "float64")
+    q = WhitenedGaussian(p.whitened_mean, p.precision_factor)
     rows = source.map_rows(TiltedStatistic(prior, q, learnt.likelihood), np.zeros((2, source.n_rows))).rows
     assert rows is not None
     return replace(p, a=rows[0], c=rows[1], D=rows[5])
+
+
+def fit_low_rank(
+    rows: TrainingRows,
+    kernel: Kernel,
+    likelihood: LikelihoodCoordinates,
+    spread: Array,
+    tuning: Tuning,
+    start: Array | None = None,
+) -> LatentModel:
+    """Fit one latent function by the default policy when n^3 is too much; see `fit_latent`.
+
+    The posterior lives on inducing points. Up to `svm_rows` rows the support vector machine itself is solved too.
+    """
+    coordinates = Coordinates(kernel, likelihood, n_features=len(spread))
+    stages = plan_stages(tuning.criterion, coordinates, spread)
+    log_prior = bind_prior(tuning.hyperprior, coordinates, spread, rows.X)
+    usable = start if start is not None and len(start) == len(coordinates.start) else None
+    path: list[dict[str, Any]] = []
+    with threadpool_limits(1 if len(rows.y) <= POLICY.search.one_thread_rows else None):
+        learnt = learn(
+            rows.X, rows.y, rows.weight, coordinates, stages, log_prior, seed=tuning.seed, start=usable, path=path,
+            callback=_callback(rows, coordinates, tuning, path),
+        )  # fmt: skip
+        source = LocalRows(rows.X, rows.y, rows.weight)
+        posterior = final_posterior(source, learnt, rows.X, seed=tuning.seed)
+        loss, svm = likelihood.at(learnt.z[coordinates.n_theta :]), None
+        if len(rows.y) <= POLICY.size.svm_rows:
+            svm = MAP(gradients=False).infer(gram(learnt.kernel, rows.X), rows.y, loss, rows.weight)
+    return LatentModel(
+        rows, learnt.kernel, loss, posterior, svm, path, learnt.value, learnt.z, learnt.likelihood, basis=posterior.Z
+    )
+
+
+def _callback(
+    rows: TrainingRows, coordinates: Coordinates, tuning: Tuning, path: list[dict[str, Any]]
+) -> Callable[[Evaluation], None] | None:
+    callback = tuning.callback
+    if callback is None:
+        return None
+
+    def evaluated(evaluation: Evaluation) -> None:
+        def model() -> LatentModel:
+            z, posterior = evaluation.z, evaluation.posterior
+            kernel, likelihood = coordinates.model(z)
+            return LatentModel(rows, kernel, likelihood, posterior, None, path, evaluation.value, z, basis=posterior.Z)
+
+        callback(evaluation, model)
+
+    return evaluated

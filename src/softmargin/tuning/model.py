@@ -40,6 +40,8 @@ class LatentModel:
     """The likelihood of the posterior, which may be the normalised one; None: `likelihood`."""
     naive_log_evidence: float | None = None
     """Log evidence of `likelihood`; None: the posterior's."""
+    basis: Any = field(default=None, repr=False)
+    """The inducing points that the posterior lives on, shape (m, d); None: the rows."""
 
     @property
     def log_evidence(self) -> float:
@@ -47,14 +49,20 @@ class LatentModel:
         return float(self.posterior.log_evidence if self.naive_log_evidence is None else self.naive_log_evidence)
 
     def blocks(self, X: Any) -> Iterator[tuple[slice, Array, Callable[[], Array]]]:
-        """Yield (rows, k(X, X_train), a function that gives k(x, x)) so that memory does not grow with X."""
-        n_train = len(self.rows.y)
-        for block in row_blocks(X.shape[0], n_train):
+        """Yield (rows, k(X, basis), a function that gives k(x, x)) so that memory does not grow with X."""
+        yield from self._blocks(X, self._basis)
+
+    @property
+    def _basis(self) -> Any:
+        return self.rows.X if self.basis is None else self.basis
+
+    def _blocks(self, X: Any, basis: Any) -> Iterator[tuple[slice, Array, Callable[[], Array]]]:
+        for block in row_blocks(X.shape[0], basis.shape[0]):
             part = X[block]
             if isinstance(self.kernel, PrecomputedKernel):
                 yield block, np.ascontiguousarray(part[:, self.rows.first]), _no_diagonal
             else:
-                yield block, gram(self.kernel, part, self.rows.X), partial(diag, self.kernel, part)
+                yield block, gram(self.kernel, part, basis), partial(diag, self.kernel, part)
 
     def latent(self, X: Any) -> tuple[Array, Array]:
         """Posterior mean and variance of f at new rows, shape (n,) each."""
@@ -102,14 +110,14 @@ class LatentModel:
 
     def covariance(self, X: Any) -> Array:
         """Joint posterior covariance of f at new rows, shape (n, n)."""
-        K_star = gram(self.kernel, X, self.rows.X)
+        K_star = gram(self.kernel, X, self._basis)
         return self.posterior.latent_covariance(K_star, gram(self.kernel, X))
 
     def sample(self, X: Any, n_samples: int, random_state: np.random.RandomState) -> Array:
         """Draw latent functions from the posterior at new rows, shape (n, n_samples)."""
         if isinstance(self.kernel, PrecomputedKernel):
             _no_diagonal()
-        K_star = gram(self.kernel, X, self.rows.X)
+        K_star = gram(self.kernel, X, self._basis)
         return self.posterior.sample(K_star, gram(self.kernel, X), n_samples, random_state)
 
 

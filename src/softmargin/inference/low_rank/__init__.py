@@ -3,5 +3,14 @@
 from softmargin.inference.low_rank.ep import LowRankEP
 from softmargin.inference.low_rank.loo import LeaveOneOutValue, leave_one_out
 from softmargin.inference.low_rank.posterior import LowRankPosterior
+from softmargin.inference.low_rank.sums import TiltedStatistic, WhitenedGaussian, WhitenedPrior
 
-__all__ = ["LeaveOneOutValue", "LowRankEP", "LowRankPosterior", "leave_one_out"]
+__all__ = [
+    "LeaveOneOutValue",
+    "LowRankEP",
+    "LowRankPosterior",
+    "TiltedStatistic",
+    "WhitenedGaussian",
+    "WhitenedPrior",
+    "leave_one_out",
+]

@@ -20,7 +20,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from softmargin._linalg import Array, NotPositiveDefiniteError
 from softmargin.inference._inducing import inducing_points
 from softmargin.inference._protocol import InferenceDefaults, check_likelihood
-from softmargin.inference._sparse_sums import Gaussian, SparsePrior
+from softmargin.inference._sparse_sums import WhitenedGaussian, WhitenedPrior
 from softmargin.inference.ep import LARGEST_ROUNDING
 from softmargin.inference.low_rank.gradients import evidence_gradient
 from softmargin.inference.low_rank.posterior import LowRankPosterior
@@ -36,7 +36,7 @@ JITTER = 1e-8
 class State(NamedTuple):
     """A posterior of u, and how far its rows' moments are from the tilted ones."""
 
-    q: Gaussian
+    q: WhitenedGaussian
     sites: Array
     """(a, c), shape (2n,)."""
     sums: TiltedSums
@@ -146,9 +146,9 @@ class LowRankEP(InferenceDefaults):
             Z = inducing_points(X, kernel, self.n_inducing, self.random_state) if start is None else start.Z
         return self.infer_rows(LocalRows(X, y, weight), likelihood, kernel, Z, start)
 
-    def prior(self, kernel: Kernel, Z: Array) -> SparsePrior:
+    def prior(self, kernel: Kernel, Z: Array) -> WhitenedPrior:
         """The prior at inducing points, factorised."""
-        return SparsePrior.at(kernel, np.asarray(Z, dtype=np.float64), self.dtype, JITTER)
+        return WhitenedPrior.at(kernel, np.asarray(Z, dtype=np.float64), self.dtype, JITTER)
 
     def infer_rows(
         self,
@@ -162,7 +162,7 @@ class LowRankEP(InferenceDefaults):
         return self.infer_prior(rows, likelihood, self.prior(kernel, Z), start)
 
     def infer_prior(
-        self, rows: Mappable, likelihood: Likelihood, prior: SparsePrior, start: LowRankPosterior | None = None
+        self, rows: Mappable, likelihood: Likelihood, prior: WhitenedPrior, start: LowRankPosterior | None = None
     ) -> LowRankPosterior:
         """Infer the posterior given a factorised prior, of which `rows` may know the features; see `infer_inputs`."""
         check_likelihood(self, likelihood)  # type: ignore[arg-type]
@@ -194,7 +194,7 @@ class LowRankEP(InferenceDefaults):
 
 
 def _attempts(
-    rows: Mappable, prior: SparsePrior, likelihood: Likelihood, start: LowRankPosterior | None
+    rows: Mappable, prior: WhitenedPrior, likelihood: Likelihood, start: LowRankPosterior | None
 ) -> Iterator[Array]:
     """Sites (a, c) to start from, most hopeful first."""
     n = rows.n_rows
@@ -206,14 +206,14 @@ def _attempts(
     yield cold
 
 
-def _evaluate(rows: Mappable, prior: SparsePrior, likelihood: Likelihood, sites: Array) -> State | None:
+def _evaluate(rows: Mappable, prior: WhitenedPrior, likelihood: Likelihood, sites: Array) -> State | None:
     """One sweep: the posterior of u and the rows' moments; None if the posterior or a cavity is improper."""
     state = sites.reshape(2, -1)
     sums = rows.map_rows(SiteStatistic(prior), state).total
     B = sums.precision
     B.flat[:: len(B) + 1] += 1
     try:
-        q = Gaussian.from_natural(B, sums.force)
+        q = WhitenedGaussian.from_natural(B, sums.force)
     except NotPositiveDefiniteError:
         return None
     tilted, values = rows.map_rows(TiltedStatistic(prior, q, likelihood), state)
@@ -226,7 +226,7 @@ def _evaluate(rows: Mappable, prior: SparsePrior, likelihood: Likelihood, sites:
 
 
 def _posterior(
-    prior: SparsePrior, state: State, sweeps: int, converged: bool, d_theta: Array | None
+    prior: WhitenedPrior, state: State, sweeps: int, converged: bool, d_theta: Array | None
 ) -> LowRankPosterior:
     a, c = state.sites.reshape(2, -1)
     variance, cavity_mean, cavity_variance, D = state.rows[2:]

@@ -15,21 +15,23 @@ import numpy as np
 from scipy.linalg import blas
 
 from softmargin._linalg import Array
-from softmargin.inference._sparse_sums import Features, Gaussian, RowSums, SparsePrior
+from softmargin.inference._sparse_sums import Features, RowSums, WhitenedGaussian, WhitenedPrior
 from softmargin.inference.low_rank.sums import Marginals
 from softmargin.kernels import contract, contract_cross, contract_diag
 from softmargin.likelihoods import Likelihood
 from softmargin.rows import Mappable, Workspace
 
 
-def evidence_gradient(rows: Mappable, prior: SparsePrior, q: Gaussian, likelihood: Likelihood, sites: Array) -> Array:
+def evidence_gradient(
+    rows: Mappable, prior: WhitenedPrior, q: WhitenedGaussian, likelihood: Likelihood, sites: Array
+) -> Array:
     """d ln Z_EP/d kernel.theta at the fixed point, shape (n_theta,).
 
     Parameters
     ----------
     rows : Mappable
-    prior : SparsePrior
-    q : Gaussian
+    prior : WhitenedPrior
+    q : WhitenedGaussian
         Posterior of the whitened inducing values.
     likelihood : Likelihood
     sites : ndarray of shape (2, n)
@@ -43,8 +45,8 @@ def evidence_gradient(rows: Mappable, prior: SparsePrior, q: Gaussian, likelihoo
 class GradientStatistic:
     """A block's part of the evidence gradient: d_theta through k(x, Z) and k(x, x), and sum_i G_f f' as a matrix."""
 
-    prior: SparsePrior
-    q: Gaussian
+    prior: WhitenedPrior
+    q: WhitenedGaussian
     likelihood: Likelihood
 
     def __call__(
@@ -64,7 +66,7 @@ class GradientStatistic:
         return pull_block(self.prior, X, features.F, d_features, d_diag), None
 
 
-def pull_block(prior: SparsePrior, X: Any, F: Any, d_features: Array, d_diag: Array) -> RowSums:
+def pull_block(prior: WhitenedPrior, X: Any, F: Any, d_features: Array, d_diag: Array) -> RowSums:
     """A block's part of the chain rule, given gradients with respect to f_i, shape (rows, m), and k(x_i, x_i)."""
     F = np.asarray(F, dtype=np.float64)
     d_inducing = blas.dgemm(1.0, d_features.T, F.T, trans_b=1)
@@ -73,7 +75,7 @@ def pull_block(prior: SparsePrior, X: Any, F: Any, d_features: Array, d_diag: Ar
     return RowSums(0.0, np.zeros(0), d_inducing, np.zeros(0), d_theta)
 
 
-def pull_features(prior: SparsePrior, X: Any, F: Array, d_features: Array, d_diag: Array) -> Array:
+def pull_features(prior: WhitenedPrior, X: Any, F: Array, d_features: Array, d_diag: Array) -> Array:
     """Turn gradients with respect to f_i and k(x_i, x_i) of all rows into one with respect to kernel.theta."""
     sums = pull_block(prior, X, F, d_features, d_diag)
     assert sums.d_theta is not None
@@ -86,7 +88,7 @@ def back_substitute(L: Array, rows: Array) -> Array:
     return blas.dtrsm(1.0, L, rows.T, lower=1, trans_a=1, overwrite_b=1).T  # type: ignore[no-any-return]
 
 
-def _d_inducing(prior: SparsePrior, matrix: Array) -> Array:
+def _d_inducing(prior: WhitenedPrior, matrix: Array) -> Array:
     """d/dKzz = -L^-T sym(G_f F') L^-1/2, shape (m, m), with the jitter's share of the mean of the diagonal."""
     m = len(matrix)
     W = back_substitute(prior.L, -0.25 * (matrix + matrix.T))

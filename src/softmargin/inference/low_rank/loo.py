@@ -16,7 +16,7 @@ from scipy.linalg import blas
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array, gmres
-from softmargin.inference._sparse_sums import Features, Gaussian, SparsePrior
+from softmargin.inference._sparse_sums import Features, WhitenedGaussian, WhitenedPrior
 from softmargin.inference.low_rank.gradients import back_substitute, pull_features
 from softmargin.inference.low_rank.posterior import LowRankPosterior
 from softmargin.inference.low_rank.sums import Marginals, weighted_gram
@@ -71,7 +71,7 @@ def leave_one_out(
     value = float(w @ left.log_z)
     if not gradients:
         return LeaveOneOutValue(value, None, None, left.log_z)
-    prior = SparsePrior(kernel, posterior.Z, posterior.prior_factor, posterior.jitter, "float64")
+    prior = WhitenedPrior(kernel, posterior.Z, posterior.prior_factor, posterior.jitter, "float64")
     known = prior.features(X) if features is None else joined(features)
     d_cavity = np.stack([w * left.d_mean, 0.5 * w * (left.d2_mean + left.d_mean**2)])
     adjoint = _adjoint(posterior, prior, known, y, likelihood, weight, d_cavity, rtol)
@@ -109,7 +109,7 @@ class _SiteJacobian(NamedTuple):
 
 def _adjoint(
     posterior: LowRankPosterior,
-    prior: SparsePrior,
+    prior: WhitenedPrior,
     features: Features,
     y: Array,
     likelihood: Likelihood,
@@ -118,7 +118,7 @@ def _adjoint(
     rtol: float,
 ) -> _Adjoint:
     """Pull a gradient with respect to the cavities (m, v), shape (2, n), back to features, k(x, x) and parameters."""
-    q = Gaussian(posterior.whitened_mean, posterior.precision_factor)
+    q = WhitenedGaussian(posterior.whitened_mean, posterior.precision_factor)
     workspace = Workspace()
     r = Marginals.of(prior, q, np.stack([posterior.a, posterior.c]), features, workspace)
     W, other, n = r.W, Workspace(), len(y)
@@ -158,7 +158,9 @@ def _squared_product(W: Array, s: Array, A: Array, workspace: Workspace) -> Arra
     return 2 * np.einsum("ij,ij->i", product, W) - s**2 * A
 
 
-def _d_features(r: Marginals, q: Gaussian, F: Array, A: Array, b: Array, d_diag: Array, workspace: Workspace) -> Array:
+def _d_features(
+    r: Marginals, q: WhitenedGaussian, F: Array, A: Array, b: Array, d_diag: Array, workspace: Workspace
+) -> Array:
     """Explicit dependence on the features at fixed sites, given weights on ds_i, dg_i and dD_i; shape (n, m).
 
     With SF = B^-1 F, M = SF diag(A) SF', t = SF b:

@@ -33,6 +33,10 @@ class LowRankPosterior(SparsePosterior):
     """Largest gap between tilted and posterior moments."""
     method: str = "ep"
 
+    def cavities(self) -> tuple[Array, Array]:  # type: ignore[override]
+        """Leave-one-out mean and variance of f at the rows, shape (n,) each."""
+        return self.cavity_mean, self.cavity_variance
+
     def sites_at(self, D: Array) -> Array:
         """The same sites on f, seen through another rank with unexplained variances D: (a, c), shape (2, n).
 

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from softmargin._linalg import Array
-from softmargin.inference._sparse_sums import Features, Gaussian, RowSums, SparsePrior, solve_rows
+from softmargin.inference._sparse_sums import Features, RowSums, WhitenedGaussian, WhitenedPrior, solve_rows
 from softmargin.likelihoods import Likelihood, TiltedMoments
 from softmargin.rows import Workspace
 
@@ -30,7 +30,7 @@ SMALLEST_RESIDUAL = 1e-12
 class SiteStatistic:
     """Sums of the sites of a block of rows: sum a f f' (lower triangle) and sum c f."""
 
-    prior: SparsePrior
+    prior: WhitenedPrior
 
     def __call__(
         self, X: Any, y: Array, weight: Array | None, state: Array, features: Features, workspace: Workspace
@@ -60,7 +60,7 @@ def weighted_gram(F: Any, w: Array, workspace: Workspace) -> Any:
 class StartStatistic:
     """Per row the likelihood's own initial site (tau, nu) on f, or none, and the unexplained variance D."""
 
-    prior: SparsePrior
+    prior: WhitenedPrior
     likelihood: Likelihood
 
     def __call__(
@@ -72,7 +72,7 @@ class StartStatistic:
         return TiltedSums(0.0, np.zeros(0), 0.0, 1.0), np.stack([tau, nu, unexplained(self.prior, features)])
 
 
-def unexplained(prior: SparsePrior, features: Features) -> Array:
+def unexplained(prior: WhitenedPrior, features: Features) -> Array:
     """D of a block of rows, kept above zero; shape (rows,)."""
     least = SMALLEST_RESIDUAL * float(np.vdot(prior.L, prior.L)) / len(prior.L)
     return np.maximum(features.residual, least)
@@ -95,7 +95,9 @@ class Marginals:
     """k = 1 - a s; a cavity is proper where it is positive."""
 
     @classmethod
-    def of(cls, prior: SparsePrior, q: Gaussian, state: Array, features: Features, workspace: Workspace) -> "Marginals":
+    def of(
+        cls, prior: WhitenedPrior, q: WhitenedGaussian, state: Array, features: Features, workspace: Workspace
+    ) -> "Marginals":
         """Marginals of a block with sites `state` = (a, c)."""
         F = features.F
         work = workspace.array("work", F.shape, F.dtype)
@@ -162,8 +164,8 @@ class TiltedStatistic:
     Per row it gives the matching site (a, c), the posterior variance of f, the cavity's mean and variance, and D.
     """
 
-    prior: SparsePrior
-    q: Gaussian
+    prior: WhitenedPrior
+    q: WhitenedGaussian
     likelihood: Likelihood
 
     def __call__(
