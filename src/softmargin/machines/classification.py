@@ -131,7 +131,9 @@ def fit_classification(
         stack, mixed = _stacked(members, left_out, rows)
         return finish(stack, left_out=mixed)
     machine = _reporting(fit, finish, report).from_rows(rows, len(classes))
-    support = class_support(machine.models, rows, X, index, precomputed=settings.precomputed)
+    support = None
+    if all(model.svm is not None for model in machine.models):
+        support = class_support(machine.models, rows, X, index, precomputed=settings.precomputed)
     hinge = Member("hinge", machine.predicting(settings.probability))
     hinge_left_out = None if machine.left_out is None else machine.left_out.log_proba
     stack, mixed = _stacked([hinge, *members], [hinge_left_out, *left_out], rows)

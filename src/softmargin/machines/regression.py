@@ -212,11 +212,14 @@ def _with_rows(fitted: RegressionFit, rows: TrainingRows, X: Any, *, precomputed
     if model.posterior.cavities() is not None:
         log_z = leave_one_out(model.posterior, Problem(np.empty((0, 0)), model.rows.y, model.likelihood)).log_z
         loo = float(model.rows.weight @ log_z / model.rows.weight.sum() - np.log(scale))
+    gross = np.flatnonzero((rows.group >= 0) & (model.rows.group < 0))
+    if model.svm is None:
+        return replace(fitted, gross_errors=gross, loo_log_density=loo)
     dual_coef = coefficients([model], model.rows, X.shape[0]) / scale
     support = np.flatnonzero(np.any(dual_coef != 0, axis=0))
     return replace(
         fitted,
-        gross_errors=np.flatnonzero((rows.group >= 0) & (model.rows.group < 0)),
+        gross_errors=gross,
         loo_log_density=loo,
         support=support,
         support_vectors=np.empty((0, 0)) if precomputed else X[support],

@@ -60,10 +60,10 @@ class Rung:
 class Schedule:
     """Sizes and tolerances of a low-rank fit; defaults from `benchmarks.low_rank`."""
 
-    rungs: tuple[Rung, ...] = (Rung(1500, 128, 30, 0.1), Rung(6000, 400, 20, 0.01))
-    loo_max_iter: int = 60
-    loo_gain: float = 0.01
-    final_rank: int = 1024
+    rungs: tuple[Rung, ...] = (Rung(1000, 128, 30, 0.1), Rung(2000, 256, 12, 0.05))
+    loo_max_iter: int = 20
+    loo_gain: float = 0.05
+    final_rank: int = 768
     evidence_tol: float = 1e-3
     loo_tol: float = 1e-4
     final_tol: float = 1e-3
