@@ -127,7 +127,7 @@ def test_evidence_is_continuous_where_the_support_set_changes(likelihood):
 
 
 def test_unknown_curvature_is_refused():
-    with pytest.raises(TypeError, match="use inference='ep'"):
+    with pytest.raises(TypeError, match="Use inference='ep'"):
         Laplace().infer(np.eye(2), np.array([1.0, -1.0]), Link(1.0))
 
 

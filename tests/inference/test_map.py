@@ -175,7 +175,7 @@ def test_warns_with_a_remedy_when_the_cap_is_reached():
 
 def test_likelihood_without_a_mode_of_these_forms():
     K, y = small_problem(Hinge())
-    with pytest.raises(TypeError, match="has no concave log-likelihood"):
+    with pytest.raises(TypeError, match="Link does not implement dual"):
         MAP().infer(K, y, Link(1.0))
 
 

@@ -13,13 +13,16 @@ from softmargin.likelihoods._protocol import MapCurvature as MapCurvature
 from softmargin.likelihoods._protocol import TiltedMoments as TiltedMoments
 from softmargin.likelihoods._protocol import TiltedSlopes as TiltedSlopes
 from softmargin.likelihoods.epsilon_insensitive import EpsilonInsensitive as EpsilonInsensitive
+from softmargin.likelihoods.gaussian import Gaussian as Gaussian
 from softmargin.likelihoods.hinge import Hinge as Hinge
 from softmargin.likelihoods.link import Link as Link
 from softmargin.likelihoods.link import SquaredLink as SquaredLink
 from softmargin.likelihoods.logistic import Logistic as Logistic
 from softmargin.likelihoods.noise_mixture import NoiseMixture as NoiseMixture
 from softmargin.likelihoods.noise_mixture import SampledMixture as SampledMixture
+from softmargin.likelihoods.probit import Probit as Probit
 from softmargin.likelihoods.squared_hinge import SquaredHinge as SquaredHinge
+from softmargin.likelihoods.student_t import StudentT as StudentT
 
 LIKELIHOODS: dict[str, Any] = {
     cls.name: cls

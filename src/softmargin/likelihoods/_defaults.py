@@ -112,6 +112,10 @@ class LikelihoodDefaults(NoiseDefaults, Part):
         """Return the likelihood that sums (integrates) to one over y: itself."""
         return self
 
+    def prob(self, y: Array | float, f: Array) -> Array:
+        """p(y | f)."""
+        return np.exp(self.log_prob(np.broadcast_to(y, np.shape(f)), f))
+
     def log_odds(self, f: Array) -> Array:
         """ln P(+1 | f)/P(-1 | f) of a classifier, the shape of `f`."""
         link, one = self.normalised(), np.ones_like(f)

@@ -116,10 +116,14 @@ def tilted_panels(log_prob: LogProb, y: Array, m: Array, v: Array) -> tuple[Arra
     with np.errstate(all="ignore"):
         log_p = np.nan_to_num(log_prob(own, f), nan=-np.inf, posinf=-np.inf)
     height = log_p + log_normal(f, m[:, None], v[:, None])
-    for _ in range(6):
-        # Seven points between the neighbours of the highest one.
+    for _ in range(MOST_HALVINGS):
+        # Seven points between the neighbours of the highest one, until these are not much lower.
         at = np.argmax(height, axis=1)
-        left, right = f[rows, np.maximum(at - 1, 0)], f[rows, np.minimum(at + 1, f.shape[1] - 1)]
+        before, after = np.maximum(at - 1, 0), np.minimum(at + 1, f.shape[1] - 1)
+        left, right = f[rows, before], f[rows, after]
+        drop = height[rows, at] - np.minimum(height[rows, before], height[rows, after])
+        if np.all((drop < 0.5) | (right - left <= 1e-14 * np.abs(left))):
+            break
         new = left[:, None] + (right - left)[:, None] * np.arange(1, 8) / 8
         with np.errstate(all="ignore"):
             new_p = np.nan_to_num(log_prob(own[:, :7], new), nan=-np.inf, posinf=-np.inf)
