@@ -72,6 +72,14 @@ def test_a_point_without_gradient_is_avoided():
     assert_allclose(result.point[3], TOP[3], atol=0.1)
 
 
+def test_a_first_point_without_gradient_in_a_subspace():
+    """The evaluation's z is that of the full space, which has more coordinates than the search."""
+    hill = Quadratic(no_gradient=lambda z: True)
+    result = LBFGS().maximise(lambda u: hill(np.concatenate([u, TOP[2:]])), np.zeros(2), WIDE[:2])
+    assert_allclose(result.point, 0)
+    assert result.best.z.shape == (4,) and result.best.gradient is None
+
+
 def test_max_iter_is_reported():
     result = LBFGS(max_iter=1, tol=1e-12).maximise(Quadratic(), np.zeros(4), WIDE)
     assert not result.converged and result.n_iter == 1
