@@ -1,5 +1,7 @@
 """Model-selection criteria, one file each: (posterior, problem) -> value and gradient."""
 
+from typing import Any
+
 from softmargin.criteria._protocol import Criterion, CriterionDefaults, CriterionValue, Problem
 from softmargin.criteria.bounds import GACV, JaakkolaHaussler, SupportVectorCount
 from softmargin.criteria.evidence import Evidence, LaplaceEvidence, LinkEvidence
@@ -11,7 +13,7 @@ from softmargin.criteria.span import SharpSpan, Span, span_margins
 from softmargin.criteria.svm_loo import SVMLeaveOneOut, leave_one_out_margins
 from softmargin.svm import Ball, smallest_ball
 
-CRITERIA: dict[str, type] = {
+CRITERIA: dict[str, Any] = {
     cls.name: cls
     for cls in (
         Evidence,

@@ -4,12 +4,16 @@ Every display keeps its numbers as attributes, and after drawing the axes as `ax
 Needs matplotlib (the extra ``plots``).
 """
 
+from softmargin.displays._base import BLUE, GREY, ORANGE, label
 from softmargin.displays._evidence import EvidenceSurfaceDisplay, SearchPathDisplay
 from softmargin.displays._functions import LatentDisplay, PriorSampleDisplay
 from softmargin.displays._inputs import MarginDisplay, RelevanceDisplay
 from softmargin.displays._intervals import CoverageDisplay, IntervalDisplay
 
 __all__ = [
+    "BLUE",
+    "GREY",
+    "ORANGE",
     "CoverageDisplay",
     "EvidenceSurfaceDisplay",
     "IntervalDisplay",
@@ -18,4 +22,5 @@ __all__ = [
     "PriorSampleDisplay",
     "RelevanceDisplay",
     "SearchPathDisplay",
+    "label",
 ]

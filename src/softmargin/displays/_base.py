@@ -42,7 +42,8 @@ def latent_model(estimator: Any, pair: int) -> LatentModel:
     """One latent function of a fitted estimator; classifiers with more than two classes have one for each pair."""
     check_is_fitted(estimator)
     fitted = estimator._fit
-    models: list[LatentModel] = fitted.machine.models if isinstance(fitted, ClassificationFit) else [fitted.model]
+    machine = fitted.hinge if isinstance(fitted, ClassificationFit) else None
+    models: list[LatentModel] = [fitted.model] if machine is None else machine.models
     if not 0 <= pair < len(models):
         raise ValueError(f"pair={pair} must be between 0 and {len(models) - 1}: the estimator has {len(models)}")
     return models[pair]
@@ -50,7 +51,7 @@ def latent_model(estimator: Any, pair: int) -> LatentModel:
 
 def latent_pair(estimator: Any, pair: int) -> tuple[int, int]:
     """The classes of one binary problem of a fitted classifier."""
-    classes: tuple[int, int] = estimator._fit.machine.pairs[pair]
+    classes: tuple[int, int] = estimator._fit.hinge.pairs[pair]
     return classes
 
 

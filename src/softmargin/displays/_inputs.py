@@ -74,6 +74,8 @@ class MarginDisplay(Drawn):
         model = latent_model(estimator, pair)
         if not hasattr(estimator, "classes_"):
             raise ValueError("margins belong to classifiers; for a regressor use IntervalDisplay or CoverageDisplay")
+        if model.svm is None:
+            raise ValueError("margins belong to the SVM itself, which a fit through inducing points does not solve")
         margins = model.rows.y * model.svm.mean
         return cls(margins, model.svm.beta != 0).plot(ax=ax)
 

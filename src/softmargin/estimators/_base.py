@@ -103,14 +103,14 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
 
     # -- parts ---------------------------------------------------------------------------------------------------
 
-    def _losses(self) -> dict[str, type]:
+    def _losses(self) -> dict[str, Any]:
         return {name: loss for name, loss in LIKELIHOODS.items() if loss.is_classifier == self._is_classifier}
 
-    def _inferences(self) -> dict[str, type]:
+    def _inferences(self) -> dict[str, Any]:
         known = INFERENCES | {Sparse.name: Sparse}
         return known if self._is_classifier else known | REPRODUCTIONS
 
-    def _criteria(self) -> dict[str, type]:
+    def _criteria(self) -> dict[str, Any]:
         return CRITERIA
 
     def _inference(self) -> Inference:

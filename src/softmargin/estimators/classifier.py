@@ -29,6 +29,12 @@ from softmargin.machines import (
 from softmargin.rows import blockwise
 from softmargin.tuning import FixedLikelihood, HyperPrior, LatentModel, LikelihoodCoordinates, LogParameters
 
+HINGE_NAMES = (
+    "kernel_", "C_", "likelihood_", "posterior_", "log_evidence_", "pair_relevance_", "support_", "support_vectors_",
+    "dual_coef_", "n_support_", "margins_",
+)  # fmt: skip
+"""Fitted attributes of the support vector machines."""
+
 
 class BayesianSVC(ClassifierMixin, LatentEstimator):
     """Support vector classifier that learns C, the kernel and a length scale per input, and averages its probabilities.
@@ -255,7 +261,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
             getattr(self, "_fit", None) if self.warm_start else None,
         )
 
-    def _losses(self) -> dict[str, type]:
+    def _losses(self) -> dict[str, Any]:
         return {**super()._losses(), LeastSquares.name: LeastSquares}
 
     def _composition(self) -> Composition:
@@ -391,10 +397,19 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
 
     def _hinge_models(self, what: str) -> list[LatentModel]:
         """The latent functions of the hinge machine; an error says how to get one."""
-        machine = self._fitted().machine
+        machine = self._fitted().hinge
         if machine is None:
             raise ValueError(f"{what} is that of support vector machines; fit with multi_class='ovo' or stack=False")
         return machine.models
+
+    def __getattr__(self, name: str) -> Any:
+        """Fit the support vector machines of a joint fit, which predicts without them, when they are asked for."""
+        fitted = vars(self).get("_fit")
+        if name in HINGE_NAMES and fitted is not None and fitted.machine is None and fitted.hinge is not None:
+            attributes = _hinge_attributes(fitted.hinge, fitted.spread) | _support_attributes(fitted.support)
+            if name in attributes:
+                return attributes[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _fitted(self) -> ClassificationFit:
         check_is_fitted(self)

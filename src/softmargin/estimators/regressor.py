@@ -215,7 +215,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
 
     _is_classifier = False
 
-    def _criteria(self) -> dict[str, type]:
+    def _criteria(self) -> dict[str, Any]:
         return {name: part for name, part in super()._criteria().items() if part.for_regression}
 
     def _check_parameters(self) -> None:

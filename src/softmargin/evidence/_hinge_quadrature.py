@@ -15,8 +15,7 @@ import math
 import numpy as np
 from numba import njit
 
-from softmargin.likelihoods._gauss import LOG_SQRT_2PI
-from softmargin.likelihoods._ratios import ratios
+from softmargin.likelihoods import LOG_SQRT_2PI, ratios
 
 WIDEST = 3.5
 """Of a panel, in prior standard deviations: there exp(-t^2/2) is smooth to 1e-10 for 8 nodes."""

@@ -1,5 +1,7 @@
 """Inferences: Gram matrix, targets and likelihood in, posterior out. One file each."""
 
+from typing import Any
+
 from softmargin.inference._inducing import inducing_points
 from softmargin.inference._protocol import Inference, InferenceDefaults, check_likelihood
 from softmargin.inference.ep import EP
@@ -12,9 +14,9 @@ from softmargin.inference.sampled import SampledPosterior
 from softmargin.inference.sparse import Sparse, SparsePosterior
 from softmargin.inference.variational import Variational
 
-INFERENCES: dict[str, type] = {cls.name: cls for cls in (MAP, Laplace, EP, Variational, HMC)}
+INFERENCES: dict[str, Any] = {cls.name: cls for cls in (MAP, Laplace, EP, Variational, HMC)}
 """The registry: name -> class. A class added here is found by `inference=` and walked by the grid tests."""
-REPRODUCTIONS: dict[str, type] = {MeanField.name: MeanField}
+REPRODUCTIONS: dict[str, Any] = {MeanField.name: MeanField}
 """The regression paper's own iteration: slow, with EP's fixed point, and offered by BayesianSVR only."""
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -82,8 +82,26 @@ class ClassificationFit:
     """The hinge machine: the support vector machines and their posteriors; None where other machines predict."""
     left_out: LeftOut | None = field(default=None, repr=False)
     """Leave-one-out predictions of training rows; None where a machine has none."""
-    support: ClassSupport | None = field(default=None, repr=False)
-    """The support vectors among the training rows; None through inducing points and without a hinge machine."""
+    rows: TrainingRows | None = field(default=None, repr=False)
+    """The merged training rows; None through inducing points."""
+    later: PairwiseFit | None = field(default=None, repr=False)
+    """How to fit the hinge machine when it is asked for, where other machines predict."""
+
+    @cached_property
+    def hinge(self) -> PairwiseMachine | None:
+        """The hinge machine; where other machines predict it is fitted, one-vs-one, when it is first asked for."""
+        if self.machine is not None or self.later is None or self.rows is None:
+            return self.machine
+        return self.later.from_rows(self.rows, len(self.classes))
+
+    @cached_property
+    def support(self) -> ClassSupport | None:
+        """The support vectors among the training rows; None through inducing points."""
+        machine, rows = self.hinge, self.rows
+        if machine is None or rows is None or any(model.svm is None for model in machine.models):
+            return None
+        precomputed = isinstance(machine.models[0].kernel, PrecomputedKernel)
+        return class_support(machine.models, rows, precomputed=precomputed)
 
     def log_proba(self, X: Any) -> Array:
         """ln of the class probabilities, shape (n, n_classes)."""
@@ -129,15 +147,12 @@ def fit_classification(
     members, left_out = _least_squares_members(rows, len(classes), fit.spread, settings, report)
     if settings.composition == "least_squares" or (settings.composition == "stack" and len(classes) > 2):
         stack, mixed = _stacked(members, left_out, rows)
-        return finish(stack, left_out=mixed)
+        return finish(stack, left_out=mixed, rows=rows, later=fit)
     machine = _reporting(fit, finish, report).from_rows(rows, len(classes))
-    support = None
-    if all(model.svm is not None for model in machine.models):
-        support = class_support(machine.models, rows, X, index, precomputed=settings.precomputed)
     hinge = Member("hinge", machine.predicting(settings.probability))
     hinge_left_out = None if machine.left_out is None else machine.left_out.log_proba
     stack, mixed = _stacked([hinge, *members], [hinge_left_out, *left_out], rows)
-    return finish(stack, machine, mixed if members else machine.left_out, support)
+    return finish(stack, machine, mixed if members else machine.left_out, rows)
 
 
 def _least_squares_members(
@@ -150,7 +165,8 @@ def _least_squares_members(
     warp = None if alone or settings.precomputed else Warp.of(rows.X, rows.weight)
     labels = rows.y.astype(np.intp)
     callback = None if report is None else lambda evaluation: report(evaluation, None)
-    members, left_out = [], []
+    members: list[Member] = []
+    left_out: list[Array | None] = []
     for name, chosen in (("least_squares", None), ("least_squares_warped", warp)):
         if name.endswith("warped") and warp is None:
             continue

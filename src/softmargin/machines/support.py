@@ -37,11 +37,9 @@ def coefficients(models: list[LatentModel], rows: TrainingRows, n: int) -> Array
     return found
 
 
-def class_support(
-    models: list[LatentModel], rows: TrainingRows, X: Any, index: np.ndarray, *, precomputed: bool
-) -> ClassSupport:
-    """Collect the support vectors; `index` is the class of every original row, shape (n,)."""
-    n = len(index)
+def class_support(models: list[LatentModel], rows: TrainingRows, *, precomputed: bool) -> ClassSupport:
+    """Collect the support vectors of machines on merged rows whose targets are the numbers of their classes."""
+    n = len(rows.group)
     dual_coef = coefficients(models, rows, n)
     margins = np.full((len(models), n), np.nan)
     for k, model in enumerate(models):
@@ -50,10 +48,11 @@ def class_support(
         inside = group >= 0
         margins[k, inside] = model.rows.y[group[inside]] * model.svm.mean[group[inside]]
     support = np.flatnonzero(np.any(dual_coef != 0, axis=0))
+    merged = rows.group[support]
     return ClassSupport(
         support,
-        np.empty((0, 0)) if precomputed else X[support],
+        np.empty((0, 0)) if precomputed else rows.X[merged],
         dual_coef[:, support],
-        np.bincount(index[support], minlength=int(index.max()) + 1).astype(np.int32),
+        np.bincount(rows.y[merged].astype(int), minlength=int(rows.y.max()) + 1).astype(np.int32),
         margins[0] if len(margins) == 1 else margins,
     )

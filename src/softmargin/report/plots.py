@@ -13,14 +13,17 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from softmargin.displays import (
+    BLUE,
+    GREY,
+    ORANGE,
     CoverageDisplay,
     EvidenceSurfaceDisplay,
     IntervalDisplay,
     MarginDisplay,
     RelevanceDisplay,
     SearchPathDisplay,
+    label,
 )
-from softmargin.displays._base import BLUE, GREY, ORANGE, label
 from softmargin.report.experiment import OURS, THEIRS, Experiment, support_count
 from softmargin.report.measures import event_of, reliability
 from softmargin.report.terminal import baseline_name

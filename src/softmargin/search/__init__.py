@@ -1,12 +1,14 @@
 """Searches over hyperparameters: objective in, best point and path out. One file each."""
 
+from typing import Any
+
 from softmargin.search._protocol import Evaluation, Objective, Search, SearchResult
 from softmargin.search.gradient_ascent import GradientAscent
 from softmargin.search.lbfgs import LBFGS
 from softmargin.search.random_walk import RandomWalk
 from softmargin.search.watch import StopSearch, notify, watching
 
-SEARCHES: dict[str, type] = {cls.name: cls for cls in (LBFGS, RandomWalk, GradientAscent)}
+SEARCHES: dict[str, Any] = {cls.name: cls for cls in (LBFGS, RandomWalk, GradientAscent)}
 """The registry: name -> class. A class added here is found by `search=`."""
 
 

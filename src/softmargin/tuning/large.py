@@ -187,7 +187,7 @@ def leave_rows_out(model: LatentModel, X: Any, y: Array, weight: Array, target: 
     derivatives g and w = -2 h of its expected log-probability. `y` are the rows' true targets.
     """
     posterior, likelihood = model.posterior, model.likelihood
-    K, k_diag = gram(model.kernel, X, posterior.Z), diag(model.kernel, X)
+    K, k_diag = gram(model.kernel, X, model.rows.X), diag(model.kernel, X)
     mean, variance = posterior.latent_mean(K), posterior.latent_variance(K, k_diag)
     expected = likelihood.expected_log_prob(y, mean, variance, weight)
     v = variance / np.clip(1 + 2 * expected.d_var * variance, 0.05, 1)

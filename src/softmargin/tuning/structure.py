@@ -233,10 +233,11 @@ def finds_structure(search: Search, objective: Objective, spread: Array) -> Sear
 def score_test(objective: Objective, at: Evaluation) -> ScoreTest | None:
     """The score test at an evaluation; that of a regression has normal noise. None if its inference has none."""
     test, (kernel, likelihood) = ScoreTest.of(at.posterior), objective.coordinates.model(at.z)
-    if test is None or likelihood.is_classifier or not hasattr(likelihood, "initial_sites"):
+    sites = None if likelihood.is_classifier else likelihood.initial_sites(objective.y, objective.weight)
+    if test is None or sites is None:
         return test
     # Noise of the same variance; targets far away from all others have no site.
-    return ScoreTest.normal(gram(kernel, objective.X), *likelihood.initial_sites(objective.y, objective.weight))
+    return ScoreTest.normal(gram(kernel, objective.X), *sites)
 
 
 def is_doubtful(best: Evaluation, objective: Objective) -> bool:
