@@ -13,6 +13,7 @@ from softmargin.likelihoods._protocol import MapCurvature as MapCurvature
 from softmargin.likelihoods._protocol import TiltedMoments as TiltedMoments
 from softmargin.likelihoods._protocol import TiltedSlopes as TiltedSlopes
 from softmargin.likelihoods.epsilon_insensitive import EpsilonInsensitive as EpsilonInsensitive
+from softmargin.likelihoods.gaussian import Gaussian as Gaussian
 from softmargin.likelihoods.hinge import Hinge as Hinge
 from softmargin.likelihoods.link import Link as Link
 from softmargin.likelihoods.link import SquaredLink as SquaredLink
