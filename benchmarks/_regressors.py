@@ -164,6 +164,7 @@ class QuantileBoosting:
 
 REGRESSORS = {
     "softmargin": Softmargin,
+    "softmargin, no stack": lambda seed: Softmargin(seed, stack=False),
     "softmargin + nugget": lambda seed: Softmargin(seed, nugget=True),
     "GPR ARD": GaussianProcess,
     "grid SVR + CV sd": GridSVR,

@@ -170,8 +170,8 @@ class StackPolicy:
     """Nats by which the warped target must be closer to normal [regression]."""
     target_reach: float = 1.0
     """Standard deviations of y beyond the training targets after which the warp is a straight line."""
-    later_iterations: int = 15
-    later_tol: float = 0.02
+    later_iterations: int = 8
+    later_tol: float = 0.1
     """Iterations and tolerance (nats) of members of a regression that start where another ended [regression]."""
 
 

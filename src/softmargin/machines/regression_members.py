@@ -1,14 +1,14 @@
 """The other members of a stack of regressions, beside the tube machine.
 
 - "tube_warped_target": the tube machine of a warped target, for skewed targets; it starts where the first ended.
-- "gaussian": a Gaussian process with Gaussian noise, by its evidence. Expectation propagation is exact for it and needs
-  one sweep.
-- "gaussian_warped": the same on warped inputs, where a column is skewed.
+- "gaussian": a Gaussian process with Gaussian noise, by its evidence; it starts at the tube machine's length scales.
+  Expectation propagation is exact for it and needs one sweep.
+- "gaussian_warped": the same on warped inputs, where a column is skewed; it starts where the former ended.
 
 Weights by leave-one-out densities of y; a merged row is left out as a whole.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
-from softmargin.inference import EP, Posterior
+from softmargin.inference import EP, Inference, Posterior
 from softmargin.likelihoods import Gaussian, Likelihood
 from softmargin.machines.predictive import Predictive
 from softmargin.machines.regression_record import RegressionFit, RegressionSettings, Report
@@ -26,7 +26,7 @@ from softmargin.machines.target_warp import TargetWarp
 from softmargin.machines.warp import Warp
 from softmargin.machines.warped_target import WarpedPredictive
 from softmargin.policy import POLICY
-from softmargin.rows import TrainingRows
+from softmargin.rows import TrainingRows, spread_of
 
 STACK = POLICY.stack
 FitRows = Callable[[TrainingRows, RegressionSettings, Report | None], RegressionFit]
@@ -67,7 +67,7 @@ def stack_on(
     if tube.model.posterior.cavities() is None or not np.ptp(rows.y) > 0:
         return tube
     fit = _Members(tube, rows, settings, fit_rows, _without_fit(report))
-    made = [member for member in (fit.warped_target(), fit.gaussian(), fit.gaussian(warped=True)) if member is not None]
+    made = [*fit.warped_targets(), *fit.gaussians()]
     table = np.stack([left_out(tube), *(log_p for _, log_p in made)], axis=1)
     weights = stacking_weights(table, rows.weight)
     mixed = np.log(np.exp(table - table.max(axis=1, keepdims=True)) @ weights) + table.max(axis=1)
@@ -93,36 +93,47 @@ class _Members:
     fit_rows: FitRows
     report: Report | None
 
-    def warped_target(self) -> tuple[DensityMember, Array] | None:
-        """The tube machine of the warped target; None where no warp is needed."""
+    def warped_targets(self) -> Iterator[tuple[DensityMember, Array]]:
+        """The tube machine of the warped target, where a warp is needed."""
         warp = TargetWarp.of(self.rows.y, self.rows.weight)
-        if warp is None:
-            return None
-        settings = replace(self._later(), start=self.tube.model.z)
-        fitted = self.fit_rows(replace(self.rows, y=warp(self.rows.y)), settings, self.report)
-        predictive = WarpedPredictive(Predictive.of(fitted.model, fitted.units), warp)
-        return DensityMember("tube_warped_target", predictive), left_out(fitted) + warp.log_slope(self.rows.y)
+        if warp is not None:
+            settings = replace(self._briefly(self.settings), start=self.tube.model.z)
+            fitted = self.fit_rows(replace(self.rows, y=warp(self.rows.y)), settings, self.report)
+            predictive = WarpedPredictive(Predictive.of(fitted.model, fitted.units), warp)
+            yield DensityMember("tube_warped_target", predictive), left_out(fitted) + warp.log_slope(self.rows.y)
 
-    def gaussian(self, *, warped: bool = False) -> tuple[DensityMember, Array] | None:
-        """The Gaussian process, on warped inputs if asked for; None where these are the same."""
-        warp = Warp.of(self.rows.X, self.rows.weight) if warped else None
-        if warped and warp is None:
-            return None
-        tuning = replace(self.settings.tuning, inference=ConjugateEP(), n_restarts=0, callback=None)
-        settings = replace(self.settings, kernel="matern52", loss=Gaussian.name, tuning=tuning, start=None)
-        rows = self.rows if warp is None else replace(self.rows, X=warp(self.rows.X))
-        fitted = self.fit_rows(rows, settings, self.report)
-        name = "gaussian" if warp is None else "gaussian_warped"
-        return DensityMember(name, Predictive.of(fitted.model, fitted.units), warp), left_out(fitted)
+    def gaussians(self) -> Iterator[tuple[DensityMember, Array]]:
+        """The Gaussian process, and where columns are skewed that on warped inputs."""
+        settings = self._briefly(replace(self.settings, kernel="matern52", loss=Gaussian.name), ConjugateEP())
+        # The kernels have the same parameters; the noise's are (sigma, shape) of the tube and sigma here.
+        fitted = self.fit_rows(self.rows, replace(settings, start=self.tube.model.z[:-1]), self.report)
+        yield DensityMember("gaussian", Predictive.of(fitted.model, fitted.units)), left_out(fitted)
+        warp = Warp.of(self.rows.X, self.rows.weight)
+        if warp is not None:
+            rows = replace(self.rows, X=warp(self.rows.X))
+            start = _moved(fitted, spread_of(rows.X, rows.weight))
+            fitted = self.fit_rows(rows, replace(settings, start=start), self.report)
+            yield DensityMember("gaussian_warped", Predictive.of(fitted.model, fitted.units), warp), left_out(fitted)
 
-    def _later(self) -> RegressionSettings:
+    def _briefly(self, settings: RegressionSettings, inference: Inference | None = None) -> RegressionSettings:
         """Settings of a search that starts near its end."""
-        tuning = self.settings.tuning
+        tuning = settings.tuning
         search: Any = tuning.search
         short = replace(
             search, max_iter=min(search.max_iter, STACK.later_iterations), tol=max(search.tol, STACK.later_tol)
         )
-        return replace(self.settings, tuning=replace(tuning, search=short, n_restarts=0, callback=None))
+        chosen = tuning.inference if inference is None else inference
+        return replace(settings, tuning=replace(tuning, inference=chosen, search=short, n_restarts=0, brief=True))
+
+
+def _moved(fitted: RegressionFit, spread: Array) -> Array:
+    """The learnt coordinates with length scales that are the same in units of another spread of the inputs."""
+    z = fitted.model.z.copy()
+    for i, role in enumerate(fitted.coordinates.roles):
+        if role.kind == "length_scale":
+            a = role.input or 0
+            z[i] += np.log(spread[a] / fitted.spread[a]) if fitted.spread[a] > 0 else 0.0
+    return z
 
 
 def _without_fit(report: Report | None) -> Report | None:

@@ -54,7 +54,8 @@ def _middle_quantiles(y: Array, w: Array) -> Array:
     # Cuts of the cumulative weight: weights and repeated rows give the same bits.
     levels = np.array([0.25, 0.5, 0.75])
     lower = np.quantile(y, levels, weights=w, method="inverted_cdf")
-    upper = -np.quantile(-y, levels[::-1], weights=w, method="inverted_cdf")[::-1]
+    # The upper quantile of y at a level is minus the lower one of -y at the complement.
+    upper = -np.quantile(-y, levels[::-1], weights=w, method="inverted_cdf")
     middle: Array = 0.5 * lower + 0.5 * upper
     return middle
 
