@@ -3,7 +3,6 @@
 import time
 
 import numpy as np
-from mapie.regression import CrossConformalRegressor
 from scipy import stats
 from sklearn.base import clone
 from sklearn.compose import TransformedTargetRegressor
@@ -125,6 +124,8 @@ class ConformalSVR(GridSVR):
     """The same with conformal intervals (CV+, MAPIE) in place of the sd; it has no density."""
 
     def fit(self, X, y):
+        from mapie.regression import CrossConformalRegressor
+
         super().fit(X, y)
         self.conformal = CrossConformalRegressor(
             clone(self.model), confidence_level=list(LEVELS), method="plus", cv=self.folds
@@ -163,6 +164,7 @@ class QuantileBoosting:
 
 REGRESSORS = {
     "softmargin": Softmargin,
+    "softmargin, no stack": lambda seed: Softmargin(seed, stack=False),
     "softmargin + nugget": lambda seed: Softmargin(seed, nugget=True),
     "GPR ARD": GaussianProcess,
     "grid SVR + CV sd": GridSVR,

@@ -169,6 +169,15 @@ class StackPolicy:
     max_steps: int = 400
     tol: float = 1e-4
     """Of the weights."""
+    target_power: Range = (-1.0, 3.0)
+    """Of the warp of a regression target; 1 is none, and p of y is 2 - p of -y."""
+    target_gain: float = 2.0
+    """Nats by which the warped target must be closer to normal [regression]."""
+    target_reach: float = 1.0
+    """Standard deviations of y beyond the training targets after which the warp is a straight line."""
+    later_iterations: int = 8
+    later_tol: float = 0.1
+    """Iterations and tolerance (nats) of members of a regression that start where another ended [regression]."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ def sinc():
 
 @pytest.fixture(scope="module")
 def model(sinc):
-    return BayesianSVR().fit(*sinc)
+    """The tube machine alone."""
+    return BayesianSVR(stack=False).fit(*sinc)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """BayesianSVR: support vector regression that tunes itself and gives honest error bars."""
 
+import inspect
 from typing import Any, Literal
 
 import numpy as np
@@ -128,6 +129,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         hyperprior: Any = "auto",
         nugget: bool | float = False,
         gross_errors: Literal["auto", "keep"] = "auto",
+        stack: bool = True,
         n_restarts: int = 0,
         validation_fraction: float | None = None,
         n_inducing: int | None = None,
@@ -149,6 +151,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         self.hyperprior = hyperprior
         self.nugget = nugget
         self.gross_errors = gross_errors
+        self.stack = stack
         self.n_restarts = n_restarts
         self.validation_fraction = validation_fraction
         self.n_inducing = n_inducing
@@ -228,6 +231,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
             )
         check_number("epsilon", self.epsilon, low=0, strict=False, optional=True)
         check_choice("gross_errors", self.gross_errors, ["auto", "keep"])
+        check_choice("stack", self.stack, [True, False])
         check_choice("center", self.center, ["median", None])
         if not isinstance(self.nugget, bool | np.bool_):
             check_number("nugget", self.nugget, low=0, strict=True)
@@ -251,7 +255,12 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
             through_inducing_points,
             self.center is not None,
             self._fit.model.z if self.warm_start and hasattr(self, "_fit") else None,
+            self._is_stacked(),
         )
+
+    def _is_stacked(self) -> bool:
+        """Whether other machines join the tube machine: by default, unless a part of it was chosen."""
+        return bool(self.stack) and all(_is_same(getattr(self, name), value) for name, value in _defaults().items())
 
     def _validate_new(self, X: Any) -> Any:
         X = super()._validate_new(X)
@@ -427,6 +436,18 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         return self._criterion_value([fitted.model], name) - fitted.log_units
 
 
+def _defaults() -> dict[str, Any]:
+    """Parameters that choose a part of the tube machine, at the values that leave the choice to the stack."""
+    names = ("kernel", "C", "epsilon", "loss", "inference", "criterion", "search", "center", "hyperprior", "nugget")
+    signature = inspect.signature(BayesianSVR.__init__).parameters
+    return {name: signature[name].default for name in (*names, "validation_fraction")}
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    """Whether a parameter has its default value; parts need not be comparable."""
+    return value is default or (type(value) is type(default) and bool(value == default))
+
+
 def _attributes(fitted: RegressionFit) -> dict[str, Any]:
     """The fitted attributes of a regressor."""
     model, units = fitted.model, fitted.units
@@ -434,6 +455,8 @@ def _attributes(fitted: RegressionFit) -> dict[str, Any]:
     nugget = model.nugget(model.rows.X[:1])[0]
     attributes: dict[str, Any] = {
         "_fit": fitted,
+        "members_": fitted.members,
+        "weights_": fitted.weights,
         "y_center_": units.center,
         "y_scale_": units.scale,
         "kernel_": fitted.kernel,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from softmargin.likelihoods._defaults import LikelihoodDefaults
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
@@ -57,3 +58,20 @@ class Gaussian(LikelihoodDefaults):
         slope, curvature = self.derivatives(y, m, weight)
         d_params = self.d_log_prob_d_params(y, m, weight) - curvature * v / self.sigma
         return ExpectedLogProb(self.log_prob(y, m, weight) + 0.5 * v * curvature, slope, 0.5 * curvature, d_params)
+
+    def initial_sites(self, y: Array, weight: Array | None = None) -> tuple[Array, Array]:
+        """Return the likelihood itself as sites (tau, nu), each of shape (n,): EP starts where it ends."""
+        tau = (np.ones_like(y) if weight is None else weight) / self.sigma**2
+        return tau, tau * y
+
+    def noise_cdf(self, d: Array, s: Array) -> Array:
+        """Probability that the noise plus a Gaussian of standard deviation s is at most d."""
+        return np.asarray(ndtr(d / np.hypot(self.sigma, s)))
+
+    def noise_quantile(self, level: float, s: Array) -> Array:
+        """Invert `noise_cdf` at a level, shape (n,)."""
+        return float(ndtri(level)) * np.hypot(self.sigma, s)
+
+    def sample_noise(self, shape: tuple[int, ...], rng: np.random.RandomState) -> Array:
+        """Draw from the noise density."""
+        return self.sigma * rng.standard_normal(shape)

@@ -13,10 +13,13 @@ from softmargin.machines.classification import (
 )
 from softmargin.machines.pairs import Combination, couple, fit_temperature, pairs_of, pairwise_table, rows_of, temper
 from softmargin.machines.pairwise import LeftOut, PairwiseFit, PairwiseMachine
-from softmargin.machines.regression import RegressionFit, RegressionSettings, fit_regression, update_regression
+from softmargin.machines.regression import fit_regression, update_regression
+from softmargin.machines.regression_record import RegressionFit, RegressionSettings
+from softmargin.machines.regression_stack import DensityMember, MixtureDistribution, RegressionStack
 from softmargin.machines.stack import Member, Stack, stacking_weights
 from softmargin.machines.support import ClassSupport
 from softmargin.machines.target import TargetUnits, target_units
+from softmargin.machines.target_warp import TargetWarp
 from softmargin.machines.warp import Warp
 
 __all__ = [
@@ -25,14 +28,18 @@ __all__ = [
     "ClassificationSettings",
     "Combination",
     "Composition",
+    "DensityMember",
     "LeftOut",
     "Member",
+    "MixtureDistribution",
     "PairwiseFit",
     "PairwiseMachine",
     "RegressionFit",
     "RegressionSettings",
+    "RegressionStack",
     "Stack",
     "TargetUnits",
+    "TargetWarp",
     "Warp",
     "couple",
     "fit_classification",

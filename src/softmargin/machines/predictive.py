@@ -21,6 +21,26 @@ BLOCK = 200_000
 
 
 @dataclass(frozen=True)
+class TargetDistribution:
+    """Distributions of y = center + scale t at n rows, given those of t."""
+
+    mixture: NoiseMixture
+    units: TargetUnits
+
+    def log_density(self, y: Array) -> Array:
+        """ln of the density at y, shape (n,)."""
+        return self.mixture.log_density(self.units.scaled(y)) - np.log(self.units.scale)
+
+    def cdf(self, y: Array) -> Array:
+        """Probability of a target up to y, shape (n,)."""
+        return self.mixture.cdf(self.units.scaled(y))
+
+    def quantile(self, levels: Array) -> Array:
+        """Shape (n, n_levels)."""
+        return self.units.center + self.units.scale * self.mixture.quantile(levels)
+
+
+@dataclass(frozen=True)
 class Predictive:
     """The predictions of one model of a scaled target."""
 
@@ -33,6 +53,10 @@ class Predictive:
     def of(cls, model: LatentModel, units: TargetUnits) -> "Predictive":
         """Predict with a model of the scaled target."""
         return cls(model, model.without_nugget(), units)
+
+    def at(self, X: Any) -> TargetDistribution:
+        """The distributions of y at rows (of a posterior that is Gaussian)."""
+        return TargetDistribution(self._mixture(X), self.units)
 
     def mean(self, X: Any) -> Array:
         """Mean of y, shape (n,)."""
@@ -58,8 +82,7 @@ class Predictive:
 
     def log_density(self, X: Any, y: Array) -> Array:
         """ln p(y | x), shape (n,)."""
-        scaled = (y - self.units.center) / self.units.scale
-        return self.model.log_density(X, scaled) - np.log(self.units.scale)
+        return self.model.log_density(X, self.units.scaled(y)) - np.log(self.units.scale)
 
     def latent(self, X: Any) -> tuple[Array, Array]:
         """Mean and variance of the function without the noise, shape (n,) each."""

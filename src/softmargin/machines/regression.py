@@ -11,135 +11,21 @@ A row of the uniform component says nothing about the function: it takes no part
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
-from softmargin.criteria import Problem, leave_one_out
-from softmargin.kernels import PrecomputedKernel, diag
-from softmargin.likelihoods import Likelihood
-from softmargin.machines.predictive import Predictive
+from softmargin.kernels import diag
+from softmargin.machines.regression_members import left_out, stack_on
+from softmargin.machines.regression_record import RegressionFit, RegressionSettings, Report
 from softmargin.machines.sampled_rows import RawSample, Source, compact, draw, n_inducing_for
 from softmargin.machines.support import coefficients
-from softmargin.machines.target import (
-    TargetUnits,
-    in_bulk,
-    path_in_units,
-    target_kernels,
-    target_likelihood,
-    target_units,
-)
+from softmargin.machines.target import TargetUnits, in_bulk, target_kernels
 from softmargin.policy import POLICY
 from softmargin.rows import LocalRows, ScaledEncoding, TrainingRows, merge_rows, spread_of
-from softmargin.search import Evaluation
-from softmargin.tuning import (
-    Coordinates,
-    LatentModel,
-    LikelihoodCoordinates,
-    Tuning,
-    fit_latent,
-    fit_sparse,
-    leave_rows_out,
-    update,
-)
-
-Report = Callable[[Evaluation, "Callable[[], RegressionFit]"], None]
-"""Called after every evaluation, with a function that makes the fit as if the search had ended there."""
-
-
-@dataclass(frozen=True)
-class RegressionSettings:
-    """What a regressor asks of its fit."""
-
-    kernel: Any
-    """None, a name or a kernel object in the units of y^2."""
-    loss: str | Likelihood
-    C: float | None
-    epsilon: float | None
-    tuning: Tuning
-    nugget: bool | float
-    leave_gross_errors_out: bool
-    n_inducing: int | None
-    through_inducing_points: bool
-    centered: bool = True
-    """Whether the prior mean of the function is the median of y; if not, zero."""
-    start: Array | None = None
-    """Coordinates where an earlier fit ended."""
-
-    @property
-    def precomputed(self) -> bool:
-        """Whether the inputs are kernel values."""
-        return isinstance(self.kernel, PrecomputedKernel) or (
-            isinstance(self.kernel, str) and self.kernel == "precomputed"
-        )
-
-    def units(self, y: Array, weight: Array) -> TargetUnits:
-        """Center and scale of the targets."""
-        return target_units(y, weight, centered=self.centered)
-
-    def likelihood(self, units: TargetUnits) -> LikelihoodCoordinates:
-        """What is to be learnt of the noise of the scaled target."""
-        learn = self.tuning.search is not None
-        return target_likelihood(self.loss, self.C, self.epsilon, units, learn=learn)
-
-
-@dataclass(frozen=True)
-class RegressionFit:
-    """A fitted model of the scaled target, and how to give it back in the units of y."""
-
-    model: LatentModel
-    units: TargetUnits
-    given: Kernel
-    """The kernel in the units of y, at its starting values."""
-    spread: Array = field(repr=False)
-    coordinates: Coordinates = field(repr=False)
-    """Those of the scaled target."""
-    total: float
-    """Weight of all rows."""
-    searched: float
-    """Weight of the rows that the search saw, before later batches."""
-    gross_errors: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
-    """Training rows that were left out."""
-    loo_log_density: float | None = None
-    """Per row, in the units of y; None where the posterior has no cavities."""
-    support: np.ndarray | None = field(default=None, repr=False)
-    """Support vectors among the training rows; None through inducing points."""
-    support_vectors: Any = field(default=None, repr=False)
-    dual_coef: Array | None = field(default=None, repr=False)
-
-    @property
-    def predictive(self) -> Predictive:
-        """The predictions, in the units of y."""
-        return Predictive.of(self.model, self.units)
-
-    @property
-    def shift(self) -> Array:
-        """What separates the logarithms of the hyperparameters of y from those of the scaled target."""
-        theta = self.given.theta - self.coordinates.kernel.theta
-        return np.concatenate([theta, self.units.shifts(self.coordinates.likelihood)])
-
-    @property
-    def kernel(self) -> Kernel:
-        """The learnt kernel in the units of y."""
-        return self.given.clone_with_theta((self.model.z + self.shift)[: self.given.n_dims])
-
-    @property
-    def log_units(self) -> float:
-        """The density of y is that of the scaled target over the scale, once for every row: ln of that, in total."""
-        return float(self.total * np.log(self.units.scale))
-
-    @property
-    def log_evidence(self) -> float:
-        """Log evidence, a density in the units of y."""
-        return float(self.model.posterior.log_evidence) - self.log_units
-
-    @property
-    def path(self) -> list[dict[str, Any]]:
-        """The search's path in the units of y."""
-        return path_in_units(self.model.path, self.coordinates.names, self.shift, self.searched, self.units.scale)
+from softmargin.tuning import Coordinates, LatentModel, Tuning, fit_latent, fit_sparse, leave_rows_out, update
 
 
 def fit_regression(source: Source, settings: RegressionSettings, report: Report | None = None) -> RegressionFit:
@@ -151,7 +37,12 @@ def fit_regression(source: Source, settings: RegressionSettings, report: Report 
     fitted = _fit_target(rows, settings, report)
     if settings.tuning.search is not None:
         warn_of_imitated_noise(fitted)
-    return _with_rows(fitted, rows, X, precomputed=settings.precomputed)
+    fitted = _with_rows(fitted, rows, X, precomputed=settings.precomputed)
+    if not settings.stacked or settings.precomputed:
+        return fitted
+    kept = np.isin(rows.first, fitted.model.rows.first)
+    seen = rows.subset(kept, rows.y[kept])
+    return stack_on(fitted, seen, settings, _fit_rows, report)
 
 
 def update_regression(fitted: RegressionFit, source: Source) -> RegressionFit:
@@ -210,8 +101,7 @@ def _with_rows(fitted: RegressionFit, rows: TrainingRows, X: Any, *, precomputed
     """Add what refers to the original training rows; `rows` are all of them, merged."""
     model, scale, loo = fitted.model, fitted.units.scale, None
     if model.posterior.cavities() is not None:
-        log_z = leave_one_out(model.posterior, Problem(np.empty((0, 0)), model.rows.y, model.likelihood)).log_z
-        loo = float(model.rows.weight @ log_z / model.rows.weight.sum() - np.log(scale))
+        loo = float(model.rows.weight @ left_out(fitted) / model.rows.weight.sum())
     gross = np.flatnonzero((rows.group >= 0) & (model.rows.group < 0))
     if model.svm is None:
         return replace(fitted, gross_errors=gross, loo_log_density=loo)

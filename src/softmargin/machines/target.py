@@ -27,6 +27,10 @@ class TargetUnits:
     center: float
     scale: float
 
+    def scaled(self, y: Array) -> Array:
+        """The scaled targets t, the shape of y."""
+        return (y - self.center) / self.scale
+
     def shifts(self, coordinates: LikelihoodCoordinates) -> Array:
         """What to add to the logarithms of the likelihood's coordinates of t to get those of y."""
         units = coordinates.at(coordinates.start).param_units
@@ -36,14 +40,24 @@ class TargetUnits:
 
 def target_units(y: Array, w: Array, *, centered: bool = True) -> TargetUnits:
     """Median (or 0) and robust standard deviation; the ordinary one if half the targets are equal, else 1."""
-    # A cut of the cumulative weight: weights and repeated rows give the same bits.
-    low, center, high = np.quantile(y, [0.25, 0.5, 0.75], weights=w, method="inverted_cdf")
+    low, center, high = _middle_quantiles(y, w)
     scale = (high - low) / TARGET.normal_iqr
     if not scale > 0:
         share = w / w.sum()
         scale = np.sqrt(share @ (y - share @ y) ** 2)
     rounding = 1e-14 * np.abs(y).max()
     return TargetUnits(float(center) if centered else 0.0, float(scale) if scale > rounding else 1.0)
+
+
+def _middle_quantiles(y: Array, w: Array) -> Array:
+    """Quartiles and median, each the mean of the lower and the upper one: those of -y are the negatives, shape (3,)."""
+    # Cuts of the cumulative weight: weights and repeated rows give the same bits.
+    levels = np.array([0.25, 0.5, 0.75])
+    lower = np.quantile(y, levels, weights=w, method="inverted_cdf")
+    # The upper quantile of y at a level is minus the lower one of -y at the complement.
+    upper = -np.quantile(-y, levels[::-1], weights=w, method="inverted_cdf")
+    middle: Array = 0.5 * lower + 0.5 * upper
+    return middle
 
 
 def in_bulk(y: Array, w: Array) -> NDArray[np.bool_]:

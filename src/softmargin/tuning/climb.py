@@ -94,7 +94,9 @@ class Climb:
 
     def _other_starts(self, stage: Stage, best: Evaluation) -> list[Array]:
         """The short and the noise start, if a regression is doubtful and has length scales."""
-        if self.coordinates.is_classifier or not stage.criterion.uses_evidence or not is_doubtful(best, self.rows):
+        if self.tuning.brief or self.coordinates.is_classifier or not stage.criterion.uses_evidence:
+            return []
+        if not is_doubtful(best, self.rows):
             return []
         logs = (POLICY.search.short_start, POLICY.search.noise_start)
         starts = (start_at(entry, self.coordinates, self.spread) for entry in logs)

@@ -65,7 +65,7 @@ def fit_latent(
             end = _search(rows, coordinates, spread, tuning, tuning.search, z)
             z = end.evaluation.z
         svm = likelihood.at(z[coordinates.n_theta :])
-        return _Final(rows, coordinates, z, svm, tuning.inference, asked).model(end)
+        return _Final(rows, coordinates, z, svm, tuning.inference, asked, tuning.brief).model(end)
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,8 @@ class _Final:
     """That of the posterior."""
     asked: Inference
     """That of the naive evidence, if the posterior has another likelihood."""
+    brief: bool
+    """Whether nobody asks for the support vector machine."""
 
     def model(self, end: End | None) -> LatentModel:
         """Infer with all digits: the search had fewer, without held-out rows, or another likelihood."""
@@ -91,10 +93,10 @@ class _Final:
             first = None
         likelihood = model.likelihood.normalised() if end is not None and end.is_link else model.likelihood
         posterior = self._infer(self.inference.for_prediction(), K, likelihood, first)
-        naive, svm = posterior.log_evidence, posterior
+        naive, svm = posterior.log_evidence, None if self.brief else posterior
         if likelihood != self.svm:
             naive = self._infer(self.asked.without_gradients(), K, self.svm).log_evidence
-        if posterior.has_variance:
+        if posterior.has_variance and not self.brief:
             svm = self._infer(MAP(gradients=False), K, self.svm)
         path, value = ([], float("nan")) if end is None else (end.path, end.evaluation.value)
         return LatentModel(rows, model.kernel, self.svm, posterior, svm, path, value, self.z, likelihood, naive)

@@ -29,6 +29,9 @@ class Tuning:
     seed: int = 0
     validation_fraction: float | None = None
     callback: Callback | None = None
+    brief: bool = False
+    """Whether the search starts near its end and the machine only predicts: a regression in doubt is not searched again
+    from other starts, and no support vector machine is solved."""
 
     @property
     def is_default(self) -> bool:
