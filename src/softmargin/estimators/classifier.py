@@ -78,7 +78,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         With more than two classes: the stack of joint least-squares machines, support vector machines one-vs-one with
         pairwise coupling, or one-vs-rest. Without a stack "joint" is "ovo".
     stack : bool, default=True
-        Whether to mix support vector machine and least-squares machines with weights learnt on leave-one-out. False: the
+        Whether to mix support vector and least-squares machines with weights learnt on leave-one-out. False: the
         support vector machine alone, as also when `C`, `loss`, `inference`, `criterion`, `search`, `probability`,
         `hyperprior` or `validation_fraction` is not the default, or `multi_class` is not "joint".
     class_weight : dict, "balanced" or None, default=None
