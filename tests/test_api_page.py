@@ -21,9 +21,7 @@ def listed():
     for line in PAGE.splitlines():
         if found := re.match(r"\.\. currentmodule:: (\S+)", line):
             room = names.setdefault(found[1], set())
-        elif found := re.match(r" {3}(\w+)$", line):
-            room.add(found[1])
-        elif found := re.match(r"\.\. autodata:: \S+\.(\w+)$", line):
+        elif (found := re.match(r" {3}(\w+)$", line)) or (found := re.match(r"\.\. autodata:: \S+\.(\w+)$", line)):
             room.add(found[1])
     return names
 
