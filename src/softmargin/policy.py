@@ -165,7 +165,7 @@ class StackPolicy:
     few_values: int = 10
     """A column with no more distinct values is not warped."""
     pseudo_count: float = 1.0
-    """Of each member in the weights: without it small samples choose one member by chance [classification]."""
+    """Of each member in the weights: without it, small samples put all weight on one member [classification]."""
     max_steps: int = 400
     tol: float = 1e-4
     """Of the weights."""

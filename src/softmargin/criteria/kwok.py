@@ -37,7 +37,7 @@ class KwokLevels:
     gamma: float
     """Effective number of parameters."""
     squared_norm: float
-    """|w|^2 = b'Kb."""
+    """``|w|^2 = b'Kb``."""
     posterior: Posterior
     """The posterior of his model: prior covariance C K, likelihood `Hinge(1.0)`, site precisions r."""
 
@@ -48,7 +48,7 @@ class KwokLevels:
 
     @property
     def next_C(self) -> float:
-        """The fixed point's update C = |w|^2/gamma (MacKay)."""
+        """The fixed point's update ``C = |w|^2/gamma`` (MacKay)."""
         return self.squared_norm / max(self.gamma, np.finfo(float).tiny)
 
     def moderated_output(self, K_star: Array, k_diag: Array, *, average: bool = False) -> Array:

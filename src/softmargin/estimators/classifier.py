@@ -1,4 +1,4 @@
-"""BayesianSVC: the support vector classifier that tunes itself and gives honest class probabilities."""
+"""BayesianSVC: the support vector classifier that tunes itself and gives class probabilities."""
 
 import inspect
 from typing import Any, Literal
@@ -51,17 +51,18 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         bounds.
     C : float or None, default=None
         Inverse noise level (penalty on slack); None learns it.
-    loss : {"hinge", "squared_hinge", "logistic"} or Likelihood, default="hinge"
-        An object starts the search at its own C.
-    inference : {"ep", "laplace", "variational", "map", ...}, default="ep"
-        How the posterior is computed.
-    criterion : str, default="auto"
+    loss : {"hinge", "squared_hinge", "logistic", "probit", "least_squares", ...} or Likelihood, default="hinge"
+        A name of `softmargin.likelihoods.LIKELIHOODS` that is for classes, or an object, which starts the search at its
+        own C. "least_squares" (or a `LeastSquares` object) fits the joint least-squares machine alone.
+    inference : {"ep", "laplace", "variational", "map", "hmc", "sparse"} or Inference, default="ep"
+        How the posterior is computed. An object brings its settings: ``EP(tol=1e-8)``.
+    criterion : str or Criterion, default="auto"
         What the search maximises. "auto" makes two models: one with the normalised likelihood, learnt by its evidence,
         and one with the loss itself, its relative length scales taken from the first and the rest learnt by EP's
         leave-one-out log loss; leave-one-out chooses. Or "evidence" (as `inference` estimates it), "link_evidence",
         "loo", ...
-    search : {"lbfgs", ...} or None, default="lbfgs"
-        None fits at the given values.
+    search : {"lbfgs", "random_walk", "gradient_ascent"}, Search or None, default="lbfgs"
+        None fits at the given values. An object brings its own iteration cap and tolerance.
     probability : {"average", "mean", "map"}, default="average"
         Class probability averaged over the posterior, at the posterior mean, or at the SVM itself (Sollich 2002,
         eqs. 33, 36, 37).
@@ -73,9 +74,16 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         Hold this fraction of the rows (of each class) out of the search and end it where their log loss is lowest; the
         posterior is then inferred from all rows. A remedy for a criterion that overfits, such as the evidence without
         a hyperprior.
-    multi_class : {"ovo", "ovr"}, default="ovo"
-        One-vs-one with pairwise coupling, or one-vs-rest.
+    multi_class : {"joint", "ovo", "ovr"}, default="joint"
+        With more than two classes: the stack of joint least-squares machines, support vector machines one-vs-one with
+        pairwise coupling, or one-vs-rest. Without a stack "joint" is "ovo".
+    stack : bool, default=True
+        Whether to mix support vector and least-squares machines with weights learnt on leave-one-out. False: the
+        support vector machine alone, as also when `C`, `loss`, `inference`, `criterion`, `search`, `probability`,
+        `hyperprior` or `validation_fraction` is not the default, or `multi_class` is not "joint".
     class_weight : dict, "balanced" or None, default=None
+        Factor of each class's posterior odds: P'(y | x) is proportional to w_y P(y | x), a change of the classes' prior
+        probabilities. The fit does not depend on it. "balanced": 1/(n_classes times the share of the class).
     n_inducing : int or None, default=None
         Number of inducing points of `inference="sparse"`; None: 512, or a third of the rows if these are fewer.
     max_iter : int, default=60
@@ -93,6 +101,10 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+    members_ : list of Member
+        The machines that predict: "hinge" (two classes, or without a stack), "least_squares", "least_squares_warped".
+    weights_ : ndarray of shape (n_members,)
+        Their weights in the mixture of class probabilities; they sum to one.
     kernel_, C_, likelihood_, posterior_ : fitted kernel, C, likelihood and posterior
         The likelihood is that of the posterior: by default `Link` or `Hinge`, whichever was kept. Lists with one entry
         per pair (or class) when there are more than two classes.

@@ -1,4 +1,4 @@
-"""BayesianSVR: support vector regression that tunes itself and gives honest error bars."""
+"""BayesianSVR: support vector regression that tunes itself and gives error bars."""
 
 import inspect
 from typing import Any, Literal
@@ -33,7 +33,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
     0))`` and the kernel as the covariance of a Gaussian-process prior (Gao, Gunn & Harris). The evidence of this
     model learns the hyperparameters, and its posterior plus the noise gives standard deviations, intervals, quantiles
     and densities. The noise can be anything from Laplace (epsilon = 0) over nearly Gaussian to uniform, is the same
-    at every x, and has tails that forgive outliers.
+    at every x, and has tails that bound an outlier's influence.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
             self.epsilon,
             self._tuning(HyperPrior.for_regression()),
             self.nugget,
-            # Nobody judges targets at given hyperparameters.
+            # At given hyperparameters no target is judged.
             self.search is not None and self.gross_errors == "auto",
             self.n_inducing,
             through_inducing_points,

@@ -1,4 +1,4 @@
-"""One door to every kind of evidence and every method (Sollich 2002, sections 4 and 5)."""
+"""The single entry point to every kind of evidence and every method (Sollich 2002, sections 4 and 5)."""
 
 from typing import Any
 

@@ -230,7 +230,7 @@ class RowStatistic:
         work = solve_rows(self.rows_factor, work, overwrite=True)
         variance = features.residual + np.einsum("ij,ij->i", work, work)
         expected = self.likelihood.expected_log_prob(np.asarray(y, dtype=np.float64), mean, variance, weight)
-        # A likelihood that is not log-concave can ask for negative precision; q is then pulled less, never torn.
+        # A likelihood that is not log-concave can ask for negative precision, which is clipped: q stays proper.
         w = np.maximum(-2 * expected.d_var, 0)
         G = np.multiply(np.sqrt(w).astype(dtype)[:, None], F, out=work)
         sums = RowSums(

@@ -144,7 +144,7 @@ class EP(InferenceDefaults):
     def _attempts(
         self, K: Array, y: Array, likelihood: Likelihood, weight: Array | None, start: Posterior | None
     ) -> Iterator[tuple[Array, float | None]]:
-        """Sites to start from and the share of a careful step, if it is to be careful; most hopeful first."""
+        """Sites to start from and the share of a careful step, if it is to be careful; in the order to try them."""
         if start is not None and start.site_precision is not None and start.site_shift is not None:
             yield np.concatenate([start.site_precision, start.site_shift]), None
         yield cold_sites(y, likelihood, weight), None

@@ -35,7 +35,7 @@ class Support(NamedTuple):
 
 
 def classify_support(beta: Array, upper: Array | float) -> Support:
-    """Sort the rows by their weight alpha = |beta|, not by the rounding of their margin.
+    """Sort the rows by their weight ``alpha = |beta|``, not by the rounding of their margin.
 
     Parameters
     ----------

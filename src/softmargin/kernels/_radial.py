@@ -148,7 +148,7 @@ class Radial:
         strip = 8 * STRIP * m if self.same else CACHE_BYTES
         for s in row_blocks(n, m, min(strip, CACHE_BYTES)):
             if self.same:
-                # The exponentials are the dear part: take the lower triangle's and mirror them.
+                # The exponentials dominate the cost: compute the lower triangle's and mirror them.
                 self.K[s, : s.stop] = profile.value(D2[s, : s.stop])
                 self.K[: s.start, s] = self.K[s, : s.start].T
             else:

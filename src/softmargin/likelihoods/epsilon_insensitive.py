@@ -124,7 +124,7 @@ class EpsilonInsensitive(LikelihoodDefaults):
         return tau, tau * y
 
     def dual(self, y: Array, weight: Array | None = None) -> BoxProblem:
-        """Return the dual of support vector regression: beta in [-C w, C w] and an epsilon |beta| term."""
+        """Return the dual of support vector regression: beta in [-C w, C w] and an ``epsilon |beta|`` term."""
         C = self.C * (np.ones_like(y) if weight is None else weight)
         return BoxProblem(y, -C, C, np.zeros_like(y), float(self.epsilon))
 

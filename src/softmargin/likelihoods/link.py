@@ -92,7 +92,7 @@ class Link(LikelihoodDefaults):
 
 @dataclass(frozen=True)
 class SquaredLink(Link):
-    """Normalised squared hinge: ln-odds 2 C f inside |f| <= 1, C sign(f) (1 + |f|)^2 / 2 outside.
+    """Normalised squared hinge: ln-odds 2 C f inside ``|f| <= 1``, ``C sign(f) (1 + |f|)^2 / 2`` outside.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class ActiveSet:
 
     @property
     def alpha(self) -> Array:
-        """The papers' alpha = |beta|, shape (n,)."""
+        """The papers' ``alpha = |beta|``, shape (n,)."""
         return np.abs(self.beta)
 
     def solve(self, x: Array) -> Array:

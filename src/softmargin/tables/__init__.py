@@ -1,4 +1,4 @@
-"""Tables of people: read them, guess what the columns mean, build the pipeline."""
+"""Tables: read them, guess what the columns mean, build the pipeline."""
 
 from softmargin.tables.columns import Table, conform, read_table
 from softmargin.tables.pipeline import columns_of, make_pipeline, relevance_by_column, sources_of, unseen_categories

@@ -1,7 +1,7 @@
 """From rows and parts to a fitted latent function: coordinates, hyperpriors, the policy's stages, the search.
 
 `fit_latent` works with the Gram matrix of all rows, `fit_sparse` through inducing points on rows anywhere; both return
-a `LatentModel`. No estimator in sight.
+a `LatentModel`. Nothing here knows an estimator.
 """
 
 from softmargin.tuning.climb import End

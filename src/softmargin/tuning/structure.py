@@ -181,7 +181,7 @@ class StructureSearch:
         return best
 
     def switches(self, objective: Objective, at: Evaluation, bounds: Array) -> list[Switch]:
-        """The best candidate of every length scale that expects to gain enough, most hopeful first."""
+        """The best candidate of every length scale that expects to gain enough, largest expected gain first."""
         test = score_test(objective, at)
         if test is None:
             return []

@@ -196,7 +196,7 @@ class LowRankEP(InferenceDefaults):
 def _attempts(
     rows: Mappable, prior: WhitenedPrior, likelihood: Likelihood, start: LowRankPosterior | None
 ) -> Iterator[Array]:
-    """Sites (a, c) to start from, most hopeful first."""
+    """Sites (a, c) to start from, in the order to try them."""
     n = rows.n_rows
     # The likelihood's own sites, if it has some, and the variances D that this rank leaves unexplained.
     tau, nu, D = rows.map_rows(StartStatistic(prior, likelihood), np.zeros((0, n))).rows  # type: ignore[misc]

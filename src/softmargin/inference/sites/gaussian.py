@@ -30,7 +30,7 @@ class SiteGaussian:
     tau: Array
     nu: Array
     root: Array
-    """r = |tau|^1/2."""
+    """``r = |tau|^1/2``."""
     beta: Array
     """b = K^-1 mu."""
     mean: Array
