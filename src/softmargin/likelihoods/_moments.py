@@ -39,7 +39,8 @@ def _tilted(likelihood: Any, y: Array, m: Array, v: Array, w: Array) -> Array:
         flat, one = f.ravel(), rows[:, None]
         log_p = w[one] * likelihood.log_prob(target, flat).reshape(f.shape)
         t = f - peak[one]
-        p = np.exp(np.minimum(log_p + log_normal(f, m[one], v[one]) - top[one], 700.0))
+        # Nothing is much higher than the peak, but where ln p is -1e15 rounding can say so.
+        p = np.exp(np.minimum(log_p + log_normal(f, m[one], v[one]) - top[one], 30.0))
         parts = [p, p * t, p * t * t]
         if with_slope:
             g = w[one] * likelihood.derivatives(target, flat).slope.reshape(f.shape)

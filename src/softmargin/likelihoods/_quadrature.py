@@ -20,6 +20,8 @@ LogProb = Callable[[Rows, Array], Array]
 TOLERANCE = 1e-11
 """Largest disagreement of the two rules in a panel, relative to the row's integral; the finer rule is much better."""
 MOST_HALVINGS = 60
+MOST_PANELS = 600
+"""Of a row: where rounding, not the rule, makes the difference, halving does not help and ends here."""
 DROP = 45.0
 """Nats below the peak at which nothing is left."""
 REACH = 9.5
@@ -71,6 +73,7 @@ def integrate(values: Callable[[Rows, Array], Array], edges: Array) -> Array:
     kept = high > low
     rows, low, high = rows[kept], low[kept], high[kept]
     total: Array | None = None
+    used = np.zeros(n, dtype=int)
     size = np.zeros(())
     for halving in range(MOST_HALVINGS):
         half, centre = 0.5 * (high - low), 0.5 * (high + low)
@@ -84,7 +87,8 @@ def integrate(values: Callable[[Rows, Array], Array], edges: Array) -> Array:
         # Both rules are blind between the last node and the end of the panel: a kink there shows in the end value.
         surprise = np.maximum(np.abs(found @ TO_END[::-1] - left_end), np.abs(found @ TO_END - right_end))
         done = np.all((np.abs(fine - coarse) <= allowed) & (GAP * half * surprise <= allowed), axis=0)
-        done |= (half <= 4e-16 * np.abs(centre)) | (halving == MOST_HALVINGS - 1)
+        used += np.bincount(rows, minlength=n)
+        done |= (half <= 4e-16 * np.abs(centre)) | (used[rows] > MOST_PANELS) | (halving == MOST_HALVINGS - 1)
         total += _by_row(rows[done], fine[:, done], n)
         size += _by_row(rows[done], absolute[:, done], n)
         left = ~done
