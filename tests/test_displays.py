@@ -127,7 +127,7 @@ def test_coverage_counts(numbers):
 def test_more_than_two_classes():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 2)), np.arange(30) % 3
-    model = BayesianSVC(max_iter=2).fit(X, y)
+    model = BayesianSVC(max_iter=2, multi_class="ovo").fit(X, y)
     for pair in range(3):
         assert LatentDisplay.from_estimator(model, X, y, pair=pair, ax=Figure().subplots()).classes is None
         assert len(SearchPathDisplay.from_estimator(model, pair=pair, ax=Figure().subplots()).objective) > 0

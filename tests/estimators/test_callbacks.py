@@ -38,7 +38,7 @@ def callbacks():
 @pytest.mark.usefixtures("callbacks")
 def test_one_task_per_evaluation():
     recorder = Recorder()
-    model = BayesianSVC(max_iter=3).set_callbacks(recorder).fit(X, Y)
+    model = BayesianSVC(max_iter=3, stack=False).set_callbacks(recorder).fit(X, Y)
     assert recorder.begun == ["fit"] + ["evaluation"] * len(model.search_path_)
     assert [name for name, _ in recorder.ended] == ["evaluation"] * len(model.search_path_) + ["fit"]
     # The estimator as if the search had ended there can predict.
@@ -51,7 +51,7 @@ def test_one_task_per_evaluation():
 @pytest.mark.parametrize("stop_at", [1, 4])
 def test_a_callback_can_end_the_search(stop_at):
     recorder = Recorder(stop_at)
-    model = BayesianSVC().set_callbacks(recorder).fit(X, Y)
+    model = BayesianSVC(stack=False).set_callbacks(recorder).fit(X, Y)
     # Each later search (a second stage, its second start) ends after one evaluation.
     assert stop_at <= len(model.search_path_) <= stop_at + 2
     assert np.all(np.isfinite(model.predict_proba(X)))

@@ -49,7 +49,7 @@ def test_scikit_learn_checks_of_the_whole_search(estimator, check):
 @pytest.fixture(scope="module")
 def binary():
     X, y = two_classes()
-    return BayesianSVC(max_iter=5).fit(X, y), X, y
+    return BayesianSVC(max_iter=5, stack=False).fit(X, y), X, y
 
 
 # -- the estimator contract --------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ X_BAD, Y_BAD = two_classes(n=12)
         ({"C": 0.0}, r"C=0.0 must be a finite number > 0"),
         ({"C": -1}, r"C=-1 must be"),
         ({"C": np.inf}, r"C=inf must be"),
-        ({"loss": "log"}, "loss='log'.*'hinge', 'logistic', 'squared_hinge'"),
+        ({"loss": "log"}, "loss='log'.*'hinge', 'least_squares', 'logistic', 'probit', 'squared_hinge'"),
         ({"inference": "vb"}, "inference='vb'.*'ep'.*'variational'"),
         ({"criterion": "cv"}, "criterion='cv'.*'auto'.*'loo'"),
         ({"search": "grid"}, "search='grid'.*None.*'lbfgs'"),

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from softmargin import BayesianSVC, BayesianSVR
 from softmargin.criteria import Evidence, LeaveOneOut, LinkEvidence, Span
 from softmargin.inference import EP, HMC, MAP, Sparse, Variational
+from softmargin.least_squares import LeastSquares
 from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge
 from softmargin.persistence import TRUSTED_TYPES, load, save
 from softmargin.sampling import Schedule
@@ -30,6 +31,7 @@ CASES = {
         BayesianSVC,
         {"inference": SAMPLER, "criterion": Evidence(), "search": GradientAscent(max_iter=2, rule="paper")},
     ),
+    "least squares": (BayesianSVC, {"loss": LeastSquares()}),
     "regression": (BayesianSVR, {"inference": Variational(tol=1e-5), "search": LBFGS(max_iter=3)}),
     "noise": (BayesianSVR, {"loss": EpsilonInsensitive(C=5.0, epsilon=0.2), "search": None}),
     "sparse": (BayesianSVR, {"inference": Sparse(), "n_inducing": 10, "search": LBFGS(max_iter=1)}),
@@ -85,7 +87,7 @@ def test_what_is_set_is_used():
 )
 def test_a_default_object_is_its_name(name, settings):
     [(parameter, part)] = settings.items()
-    named, given = (BayesianSVC(**{parameter: value}, max_iter=60).fit(X, Y) for value in (name, part))
+    named, given = (BayesianSVC(**{parameter: value}, stack=False).fit(X, Y) for value in (name, part))
     assert_array_equal(given.predict_proba(X), named.predict_proba(X))
     assert given.search_path_ == named.search_path_
 
@@ -150,7 +152,9 @@ def test_what_is_no_part_is_refused(estimator, settings, message):
 
 
 def test_parts_of_the_other_kind_of_target_are_refused():
-    with pytest.raises(ValueError, match="no loss of a support vector machine for classes; choose one of 'hinge', 'l"):
+    with pytest.raises(
+        ValueError, match="no loss of a support vector machine for classes; choose one of 'hinge', 'least"
+    ):
         BayesianSVC(loss=EpsilonInsensitive()).fit(X, Y)
     with pytest.raises(ValueError, match="no loss of a support vector machine for numbers; choose one of 'epsilon_i"):
         BayesianSVR(loss=Logistic()).fit(X, T)

@@ -130,8 +130,9 @@ def test_an_error_in_the_last_step(estimator, settings, owner, name, is_fitted, 
 
 def test_an_error_in_a_later_pair_of_classes(is_fitted):
     rows, labels = three_classes(30)
-    model, error = make(BayesianSVC, DENSE, is_fitted), KeyboardInterrupt()
-    seen = BayesianSVC(**DENSE).fit(rows, labels).search_path_
+    settings = {**DENSE, "multi_class": "ovo"}
+    model, error = make(BayesianSVC, settings, is_fitted), KeyboardInterrupt()
+    seen = BayesianSVC(**settings).fit(rows, labels).search_path_
     fuse = Fuse(error, len(seen) - 1)
 
     def fit():

@@ -17,9 +17,9 @@ def data():
 def test_watcher_sees_the_path(data):
     seen = []
     with watching(seen.append):
-        model = BayesianSVC(max_iter=3).fit(*data)
+        model = BayesianSVC(max_iter=3, stack=False).fit(*data)
     assert [e.value for e in seen] == [row["objective"] for row in model.search_path_]
-    BayesianSVC(max_iter=3).fit(*data)
+    BayesianSVC(max_iter=3, stack=False).fit(*data)
     assert len(seen) == len(model.search_path_)
 
 

@@ -206,7 +206,7 @@ def test_the_link_model_comes_with_the_svm_and_its_naive_evidence():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((80, 2))
     y = (rng.random(80) < expit(X[:, 0])).astype(int)
-    model = BayesianSVC().fit(X, y)
+    model = BayesianSVC(stack=False).fit(X, y)
     assert model.likelihood_ == Link(model.C_)
     K = model.kernel_(X)
     sign = np.where(y > 0, 1.0, -1.0)

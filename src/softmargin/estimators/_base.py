@@ -78,12 +78,7 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
         if not (self.kernel is None or isinstance(self.kernel, Kernel)):
             check_choice("kernel", self.kernel, [None, *KERNEL_NAMES])
         check_number("C", self.C, low=0, strict=True, optional=True)
-        check_part("loss", self.loss, self._losses(), ("get_params", "set_params"))
-        if getattr(self.loss, "is_classifier", self._is_classifier) != self._is_classifier:
-            raise ValueError(
-                f"loss={self.loss!r} is for {'regression' if self._is_classifier else 'classification'}; choose one of "
-                f"{', '.join(map(repr, sorted(self._losses())))}, or an object of such a class"
-            )
+        self._check_loss()
         check_part("inference", self.inference, self._inferences(), ("without_gradients",))
         check_part("criterion", self.criterion, self._criteria(), ("likelihood", "inference_for"), "auto")
         check_number("n_inducing", self.n_inducing, low=1, strict=False, integer=True, optional=True)
@@ -101,10 +96,26 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
         if not (self.hyperprior is None or isinstance(self.hyperprior, HyperPrior)):
             check_choice("hyperprior", self.hyperprior, ["auto", None])
 
+    def _check_loss(self) -> None:
+        known = self._losses()
+        if type(self.loss) in known.values():
+            return
+        check_part("loss", self.loss, known, ("normalised",))
+        if not isinstance(self.loss, str) and not self._has_machine(self.loss):
+            raise ValueError(
+                f"loss={self.loss!r} is no loss of a support vector machine for "
+                f"{'classes' if self._is_classifier else 'numbers'}; choose one of "
+                f"{', '.join(map(repr, sorted(known)))}, or an object of such a class"
+            )
+
     # -- parts ---------------------------------------------------------------------------------------------------
 
     def _losses(self) -> dict[str, Any]:
-        return {name: loss for name, loss in LIKELIHOODS.items() if loss.is_classifier == self._is_classifier}
+        return {name: loss for name, loss in LIKELIHOODS.items() if self._has_machine(loss())}
+
+    def _has_machine(self, loss: Any) -> bool:
+        """Whether a likelihood is for this kind of target, and its most probable function can be found."""
+        return loss.is_classifier == self._is_classifier and (loss.is_smooth or loss.dual(np.ones(1)) is not None)
 
     def _inferences(self) -> dict[str, Any]:
         known = INFERENCES | {Sparse.name: Sparse}
