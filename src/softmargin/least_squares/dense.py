@@ -37,10 +37,12 @@ class DenseRidge:
     step: Array = field(repr=False)
     """e, shape (n,)."""
     M: Array = field(repr=False)
-    """Leave-one-copy-out outputs, shape (n, K)."""
+    """Leave-one-out outputs, shape (n, K)."""
+    whole: bool = False
+    """Whether all copies of a row are left out at once."""
 
     @classmethod
-    def solve(cls, K: Array, Y: Array, weight: Array, noise_variance: float) -> "DenseRidge":
+    def solve(cls, K: Array, Y: Array, weight: Array, noise_variance: float, *, whole: bool = False) -> "DenseRidge":
         """Factor once for all classes; K of shape (n, n), Y (n, n_classes), weight (n,)."""
         S = np.sqrt(weight / noise_variance)
         B = K * S
@@ -51,8 +53,9 @@ class DenseRidge:
         G *= S
         G *= S[:, None]
         A = G @ Y
-        step = 1.0 / (G.diagonal() * share_left_out(weight) + np.maximum(weight - 1.0, 0.0) / noise_variance)
-        return cls(weight, noise_variance, factor, G, A, step, Y - A * step[:, None])
+        left = share_left_out(weight, whole=whole)
+        step = 1.0 / (G.diagonal() * left + copies_left(weight, whole=whole) / noise_variance)
+        return cls(weight, noise_variance, factor, G, A, step, Y - A * step[:, None], whole)
 
     def gradient(self, D: Array) -> tuple[Array, float]:
         """dF/dK (symmetric, shape (n, n)) and dF/dln s2, for D = dF/dM of shape (n, n_classes)."""
@@ -61,20 +64,25 @@ class DenseRidge:
         half = (G @ (D * e[:, None])) @ A.T
         W = half + half.T
         W *= 0.5
-        g = q * share_left_out(self.weight)
+        g = q * share_left_out(self.weight, whole=self.whole)
         # G diag(g) G as two symmetric products, which cost half of a general one.
         for sign, part in ((1.0, g > 0), (-1.0, g < 0)):
             if part.any():
                 H = G[:, part] * np.sqrt(np.abs(g[part]))
                 W += sign * (H @ H.T)
         lam = self.noise_variance / self.weight
-        extra = float(q @ np.maximum(self.weight - 1.0, 0.0)) / self.noise_variance
+        extra = float(q @ copies_left(self.weight, whole=self.whole)) / self.noise_variance
         return W, float(W.diagonal() @ lam) + extra
 
 
-def share_left_out(weight: Array) -> Array:
-    """kappa: the part of a merged row's weight that leave-one-copy-out takes away, shape (n,)."""
-    return 1.0 / np.maximum(weight, 1.0)
+def share_left_out(weight: Array, *, whole: bool) -> Array:
+    """kappa: the part of a merged row's weight that is left out, one copy or the whole row; shape (n,)."""
+    return np.ones_like(weight) if whole else 1.0 / np.maximum(weight, 1.0)
+
+
+def copies_left(weight: Array, *, whole: bool) -> Array:
+    """rho: the weight of a merged row that stays, shape (n,)."""
+    return np.zeros_like(weight) if whole else np.maximum(weight - 1.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -102,8 +110,11 @@ class DenseRows:
     X: Any = field(repr=False)
     Y: Array = field(repr=False)
     weight: Array = field(repr=False)
+    whole: bool = False
+    """Whether all copies of a row are left out at once."""
 
     def outputs(self, kernel: Kernel, noise_variance: float) -> DenseOutputs:
         """Solve the regression at these hyperparameters."""
         evaluation = evaluate(kernel, self.X)
-        return DenseOutputs(DenseRidge.solve(evaluation.K, self.Y, self.weight, noise_variance), evaluation)
+        ridge = DenseRidge.solve(evaluation.K, self.Y, self.weight, noise_variance, whole=self.whole)
+        return DenseOutputs(ridge, evaluation)

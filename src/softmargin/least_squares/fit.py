@@ -1,6 +1,7 @@
 """From rows to a fitted least-squares machine (one path for every size)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ def fit_least_squares(
     kernel: Kernel | str | None = None,
     *,
     spread: Array,
+    leave_whole_rows: bool = False,
     policy: LeastSquaresPolicy = DEFAULT,
     random_state: Any = None,
     callback: Callable[[Evaluation], None] | None = None,
@@ -52,6 +54,9 @@ def fit_least_squares(
         for the names.
     spread : ndarray of shape (d,)
         Standard deviation of each input, 0 for a constant one; not used for a precomputed kernel.
+    leave_whole_rows : bool
+        Whether leave-one-out leaves all copies of a row out at once: copies then cannot predict each other. Where most
+        inputs carry several labels, as in tables of categories, leaving one copy out is the meaningful choice.
     policy : LeastSquaresPolicy
     random_state : int, RandomState or None
         Draws the rows of the search and the inducing points; with at most `policy.search_rows` rows nothing is drawn.
@@ -70,12 +75,14 @@ def fit_least_squares(
     array([0, 1])
     """
     keep_freed_memory()
-    rows = _check(X, labels, weight, n_classes, kernel)
+    rows = replace(_check(X, labels, weight, n_classes, kernel), whole=leave_whole_rows)
     space = SearchSpace.build(kernel, rows.X, rows.weight, np.asarray(spread, dtype=np.float64), policy)
     rng = check_random_state(random_state)
     path: list[dict[str, Any]] = []
     part = rows.sample(policy.search_rows, rng)
-    objective = LooObjective(DenseRows(part.X, part.Y, part.weight), part.labels, space, "dense", path, callback)
+    objective = LooObjective(
+        DenseRows(part.X, part.Y, part.weight, part.whole), part.labels, space, "dense", path, callback
+    )
     z = climb(objective, space.start, policy.search_iter)
     if policy.refinements(len(rows)) and not rows.precomputed:
         z = _refine(rows, space, z, rng, path, callback)
@@ -109,7 +116,7 @@ def _refine(
     """Go on climbing with more rows, in a prior of low rank."""
     policy, part = space.policy, rows.sample(space.policy.refine_rows, rng)
     Z = centres(part.X, space.kernel_at(z[:-2]), policy.refine_rank, rng)
-    seen = LowRankRows(part.X, Z, part.Y, part.weight, policy.jitter * space.unit)
+    seen = LowRankRows(part.X, Z, part.Y, part.weight, policy.jitter * space.unit, part.whole)
     return climb(LooObjective(seen, part.labels, space, "low_rank", path, callback), z, policy.refinements(len(rows)))
 
 
@@ -136,7 +143,7 @@ def _low_rank_machine(
 def _dense_machine(rows: LabelledRows, space: SearchSpace, z: Array, path: list[dict[str, Any]]) -> LeastSquaresMachine:
     """One exact regression on all rows."""
     kernel, noise_variance = space.kernel_at(z[:-2]), float(np.exp(z[-2]))
-    ridge = DenseRidge.solve(gram(kernel, rows.X), rows.Y, rows.weight, noise_variance)
+    ridge = DenseRidge.solve(gram(kernel, rows.X), rows.Y, rows.weight, noise_variance, whole=rows.whole)
     reduction = DenseReduction(np.sqrt(rows.weight / noise_variance), ridge.factor)
     basis = np.empty((0, len(rows))) if rows.precomputed else rows.X
     return read_out(rows, space.policy, kernel, z, ridge.M, basis, ridge.A, reduction, path)

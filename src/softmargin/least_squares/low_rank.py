@@ -23,7 +23,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array, cholesky
 from softmargin.kernels import KernelEvaluation, evaluate
-from softmargin.least_squares.dense import share_left_out
+from softmargin.least_squares.dense import copies_left, share_left_out
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,13 @@ class LowRankRidge:
     A: Array = field(repr=False)
     """(F'F + diag(s2/w))^-1 Y, shape (n, K)."""
     M: Array = field(repr=False)
-    """Leave-one-copy-out outputs, shape (n, K)."""
+    """Leave-one-out outputs, shape (n, K)."""
+    whole: bool = False
+    """Whether all copies of a row are left out at once."""
 
     @classmethod
     def solve(
-        cls, Kxz: Array, Kzz: Array, Y: Array, weight: Array, noise_variance: float, jitter: float
+        cls, Kxz: Array, Kzz: Array, Y: Array, weight: Array, noise_variance: float, jitter: float, whole: bool = False
     ) -> "LowRankRidge":
         """Solve for all classes; Kxz of shape (n, m), Kzz (m, m), Y (n, K), weight (n,)."""
         L = cholesky(Kzz + jitter * np.eye(len(Kzz)))
@@ -65,13 +67,13 @@ class LowRankRidge:
         leverage = precision * np.einsum("ji,ji->i", V, V)
         U = blas.dtrsm(1.0, C, V @ (precision[:, None] * Y), lower=1, trans_a=1)
         r = Y - F.T @ U
-        M = Y - r / (1.0 - share_left_out(weight) * leverage)[:, None]
-        return cls(weight, noise_variance, L, F, C, V, leverage, U, r * precision[:, None], M)
+        M = Y - r / (1.0 - share_left_out(weight, whole=whole) * leverage)[:, None]
+        return cls(weight, noise_variance, L, F, C, V, leverage, U, r * precision[:, None], M, whole)
 
     def gradient(self, D: Array) -> tuple[Array, Array, float]:
         """dF/dKxz (n, m), dF/dKzz (m, m) and dF/dln s2, for D = dF/dM of shape (n, K)."""
         F, C, A, h = self.F, self.C, self.A, self.leverage
-        lam, kappa = self.noise_variance / self.weight, share_left_out(self.weight)
+        lam, kappa = self.noise_variance / self.weight, share_left_out(self.weight, whole=self.whole)
         e = lam / (1.0 - kappa * h)
         E, q = D * e[:, None], -(e**2) * np.einsum("ik,ik->i", D, A)
         g = kappa * q
@@ -85,7 +87,7 @@ class LowRankRidge:
         Wzx = blas.dtrsm(2.0, self.L, P, lower=1, trans_a=1)
         # P F' = F (dF/dQ) F' is symmetric.
         half = blas.dtrsm(-0.5, self.L, Wzx @ F.T, side=1, lower=1)
-        extra = float(q @ np.maximum(self.weight - 1.0, 0.0)) / self.noise_variance
+        extra = float(q @ copies_left(self.weight, whole=self.whole)) / self.noise_variance
         return Wzx.T, 0.5 * (half + half.T), float(diagonal @ lam) + extra
 
 
@@ -117,9 +119,11 @@ class LowRankRows:
     Y: Array = field(repr=False)
     weight: Array = field(repr=False)
     jitter: float
+    whole: bool = False
+    """Whether all copies of a row are left out at once."""
 
     def outputs(self, kernel: Kernel, noise_variance: float) -> LowRankOutputs:
         """Solve the regression at these hyperparameters."""
         cross, inducing = evaluate(kernel, self.X, self.Z), evaluate(kernel, self.Z)
-        ridge = LowRankRidge.solve(cross.K, inducing.K, self.Y, self.weight, noise_variance, self.jitter)
+        ridge = LowRankRidge.solve(cross.K, inducing.K, self.Y, self.weight, noise_variance, self.jitter, self.whole)
         return LowRankOutputs(ridge, cross, inducing)

@@ -1,6 +1,6 @@
 """Merged training rows with class labels."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ class LabelledRows:
     weight: Array = field(repr=False)
     n_classes: int
     precomputed: bool = False
+    whole: bool = False
+    """Whether leave-one-out leaves all copies of a row out at once, or one of them."""
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -32,7 +34,7 @@ class LabelledRows:
     def take(self, index: Any) -> "LabelledRows":
         """Some of the rows (and the columns of a Gram matrix)."""
         X = self.X[index][:, index] if self.precomputed else self.X[index]
-        return LabelledRows(X, self.labels[index], self.weight[index], self.n_classes, self.precomputed)
+        return replace(self, X=X, labels=self.labels[index], weight=self.weight[index])
 
     def sample(self, size: int, rng: np.random.RandomState) -> "LabelledRows":
         """At most `size` rows: every class in proportion, but two rows of each before a third of any."""

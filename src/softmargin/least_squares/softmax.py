@@ -107,11 +107,15 @@ class SoftmaxFit:
     def cross_fit(
         self, logits: Array, labels: Labels, weight: Array, start: tuple[Array, Array] | None = None, folds: int = 5
     ) -> Array:
-        """ln p of every row, shape (n, K), by a softmax learnt without the row's fold (every folds-th row).
+        """ln p of every row, shape (n, K), by a softmax learnt without the row's fold.
 
-        The K^2 + K numbers of the softmax flatter their own rows: with 26 classes and 1500 rows by .1 in log loss.
+        The folds follow each class's own outputs, so that neither the order of the rows nor that of the columns
+        matters. The K^2 + K numbers of the softmax flatter their own rows: with 26 classes and 1500 rows by .1 in log
+        loss.
         """
-        fold = np.arange(len(labels)) % folds
+        rank = np.empty(len(labels), dtype=np.intp)
+        rank[np.lexsort((logits[np.arange(len(labels)), labels], labels))] = np.arange(len(labels))
+        fold = rank % folds
         log_p = np.empty_like(logits)
         for k in range(folds):
             out = fold == k

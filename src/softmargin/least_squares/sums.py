@@ -71,8 +71,8 @@ class LowRankSums:
             K, part = gram(self.kernel, rows.X[s], self.Z), rows.take(s)
             V = blas.dtrsm(1.0, reduction.posterior, K.T, lower=1)
             leverage = part.weight / noise_variance * np.einsum("ji,ji->i", V, V)
-            Y = part.Y
-            M[s] = Y - (Y - K @ coefficients) / (1.0 - share_left_out(part.weight) * leverage)[:, None]
+            Y, left = part.Y, share_left_out(part.weight, whole=rows.whole)
+            M[s] = Y - (Y - K @ coefficients) / (1.0 - left * leverage)[:, None]
         return M
 
     def retune(self, rows: LabelledRows, space: SearchSpace, z: Array) -> Array:
@@ -81,7 +81,7 @@ class LowRankSums:
         v = np.maximum(v, 0.0)
         R = Q.T @ np.concatenate([F for _, F in _features(rows.X, self.kernel, self.Z, self.L)], axis=1)
         R2, targets, Y = R * R, Q.T @ self.cross, rows.Y
-        w, kappa = rows.weight, share_left_out(rows.weight)
+        w, kappa = rows.weight, share_left_out(rows.weight, whole=rows.whole)
 
         def loss(u: Array) -> tuple[float, Array]:
             s2, slope = np.exp(u)

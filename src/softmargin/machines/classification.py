@@ -19,6 +19,7 @@ from softmargin.machines.sampled_rows import Source, compact, draw
 from softmargin.machines.stack import Member, Stack
 from softmargin.machines.support import ClassSupport, class_support
 from softmargin.machines.warp import Warp
+from softmargin.policy import POLICY
 from softmargin.rows import LocalRows, PairEncoding, TrainingRows, merge_rows, spread_of
 from softmargin.search import Evaluation
 from softmargin.tuning import LatentModel, LikelihoodCoordinates, Probability, Tuning, update
@@ -164,6 +165,8 @@ def _least_squares_members(
     alone = settings.composition == "least_squares"
     warp = None if alone or settings.precomputed else Warp.of(rows.X, rows.weight)
     labels = rows.y.astype(np.intp)
+    # Copies must not predict each other; where inputs carry several labels, all rows are copies in effect.
+    whole = settings.precomputed or rows.contested() <= POLICY.search.contested
     callback = None if report is None else lambda evaluation: report(evaluation, None)
     members: list[Member] = []
     left_out: list[Array | None] = []
@@ -178,6 +181,7 @@ def _least_squares_members(
             n_classes,
             settings.kernel,
             spread=spread if chosen is None else spread_of(X, rows.weight),
+            leave_whole_rows=whole,
             policy=settings.least_squares,
             random_state=settings.tuning.seed,
             callback=callback,
