@@ -111,7 +111,7 @@ def test_margins_and_path(classes):
 def test_prior_samples_have_the_prior_variance(numbers):
     X, _, model = numbers
     display = PriorSampleDisplay.from_estimator(model, X, n_samples=4000, resolution=3, ax=Figure().subplots())
-    expected = model._fit.predictive.smooth.kernel.diag(np.zeros((1, 1)))[0] * model.y_scale_**2
+    expected = model.members_[0].predictive.smooth.kernel.diag(np.zeros((1, 1)))[0] * model.y_scale_**2
     # The relative standard error of a variance from 4000 draws is sqrt(2/4000) = 2.2 %; five of them.
     assert display.samples[0].var() == pytest.approx(expected, rel=0.12)
 

@@ -169,8 +169,9 @@ class StackPolicy:
     max_steps: int = 400
     tol: float = 1e-4
     """Of the weights."""
-    target_power: Range = (-1.0, 3.0)
-    """Of the warp of a regression target; 1 is none, and p of y is 2 - p of -y."""
+    target_power: Range = (0.0, 2.0)
+    """Of the warp of a regression target, from logarithms of its upper to those of its lower tail; 1 is none. Beyond,
+    the mean of the skewed prediction runs away where the target peaks [regression]."""
     target_gain: float = 2.0
     """Nats by which the warped target must be closer to normal [regression]."""
     target_reach: float = 1.0

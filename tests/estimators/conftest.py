@@ -18,6 +18,12 @@ def model(sinc):
     return BayesianSVR(stack=False).fit(*sinc)
 
 
+@pytest.fixture(scope="module")
+def stacked(sinc):
+    """The default."""
+    return BayesianSVR().fit(*sinc)
+
+
 @pytest.fixture(scope="session")
 def new():
     return np.linspace(-14, 14, 23)[:, None]

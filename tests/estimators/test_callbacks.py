@@ -85,7 +85,7 @@ def test_three_classes_and_regression_have_tasks_too():
     model = BayesianSVC(max_iter=1).set_callbacks(recorder).fit(*three_classes(30))
     assert recorder.begun.count("evaluation") == len(model.search_path_)
     recorder = Recorder()
-    regressor = BayesianSVR(max_iter=1).set_callbacks(recorder).fit(X, X[:, 0] + 0.1 * X[:, 1])
+    regressor = BayesianSVR(max_iter=1, stack=False).set_callbacks(recorder).fit(X, X[:, 0] + 0.1 * X[:, 1])
     assert recorder.begun.count("evaluation") == len(regressor.search_path_)
 
 

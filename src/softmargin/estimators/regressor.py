@@ -33,7 +33,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
     0))`` and the kernel as the covariance of a Gaussian-process prior (Gao, Gunn & Harris). The evidence of this
     model learns the hyperparameters, and its posterior plus the noise gives standard deviations, intervals, quantiles
     and densities. The noise can be anything from Laplace (epsilon = 0) over nearly Gaussian to uniform, is the same
-    at every x, and has tails that bound an outlier's influence.
+    at every x, and has tails that bound an outlier's influence. By default this tube machine is one of a stack.
 
     Parameters
     ----------
@@ -57,6 +57,12 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
     gross_errors : {"auto", "keep"}, default="auto"
         "auto": a few targets (at most 5 %) beyond 20 robust standard deviations are left out, with a warning, if the
         evidence takes them for gross errors rather than for the function and its noise. "keep": never.
+    stack : bool, default=True
+        Whether to mix the predictive density of the tube machine with those of the same machine of a warped target
+        (if y is skewed) and of Gaussian processes with Gaussian noise (on warped inputs too, if a column is skewed),
+        with weights learnt on leave-one-out. Means, intervals, densities and samples are those of the mixture. False:
+        the tube machine alone, as also through inducing points and when `kernel`, `C`, `epsilon`, `loss`, `inference`,
+        `criterion`, `search`, `center`, `hyperprior`, `nugget` or `validation_fraction` is not the default.
     n_restarts : int, default=0
         Additional random starts.
     validation_fraction : float or None, default=None
@@ -78,6 +84,10 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
 
     Attributes
     ----------
+    members_ : list of DensityMember
+        The machines that predict: "tube", "tube_warped_target", "gaussian", "gaussian_warped" (inputs).
+    weights_ : ndarray of shape (n_members,)
+        Their weights in the mixture of densities; they sum to one.
     kernel_, C_, epsilon_, likelihood_ : the learnt kernel, C, epsilon and noise density, in the units of y
     noise_std_ : float
         Standard deviation of the noise (nugget included), in the units of y: one part of the error bar. The other part,
