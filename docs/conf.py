@@ -54,7 +54,19 @@ html_title = "softmargin"
 html_static_path = ["_static"]
 html_css_files = ["extra.css"]
 html_sidebars = {
-    name: [] for name in ("why", "quickstart", "migrating", "guide", "notation", "cli", "troubleshooting", "papers")
+    name: []
+    for name in (
+        "why",
+        "quickstart",
+        "migrating",
+        "guide",
+        "notation",
+        "cli",
+        "troubleshooting",
+        "papers",
+        "architecture",
+        "errata",
+    )
 }
 html_show_sourcelink = False
 html_context = {"default_mode": "auto"}

@@ -44,12 +44,17 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         Gaussian noise, as `nugget` is.
     C, epsilon : float or None, default=None
         Inverse scale of the noise's tails (1/units of y) and half-width of its flat top (units of y); None learns it.
-    inference : {"ep", "laplace", "variational", "map", "mean_field", ...}, default="ep"
-        How the posterior is computed.
-    criterion : {"auto", "evidence", "loo"}, default="auto"
+    loss : {"epsilon_insensitive", "student_t", "gaussian", ...} or Likelihood, default="epsilon_insensitive"
+        The noise density: a name of `softmargin.likelihoods.LIKELIHOODS` that is for regression, or an object in the
+        units of y, which starts the search at its own parameters.
+    inference : {"ep", "laplace", "variational", "map", "hmc", "mean_field", "sparse"} or Inference, default="ep"
+        How the posterior is computed. An object brings its settings: ``EP(tol=1e-8)``.
+    criterion : {"auto", "evidence", "loo"} or Criterion, default="auto"
         What the search maximises. "auto": the evidence, as `inference` estimates it.
-    search : {"lbfgs", ...} or None, default="lbfgs"
-        None fits at the given values.
+    search : {"lbfgs", "random_walk", "gradient_ascent"}, Search or None, default="lbfgs"
+        None fits at the given values. An object brings its own iteration cap and tolerance.
+    center : {"median", None}, default="median"
+        Prior mean of the function: the median of y, or zero.
     hyperprior : "auto", HyperPrior or None, default="auto"
         Weak priors on the logarithms of the hyperparameters, relative to the spread of the inputs and of y; None: flat.
     nugget : bool or float, default=False
@@ -99,7 +104,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
     log_evidence_ : float
         Log evidence in nats, a density in the units of y.
     loo_log_density_ : float
-        Leave-one-out log density per row, in the units of y.
+        Leave-one-out log density per row of the mixture, in the units of y.
     relevance_ : ndarray of shape (n_features,)
         Inverse length scale of each input in units of its spread, the largest scaled to 1.
     search_path_ : list of dict
