@@ -106,16 +106,17 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
     weights_ : ndarray of shape (n_members,)
         Their weights in the mixture of class probabilities; they sum to one.
     kernel_, C_, likelihood_, posterior_ : fitted kernel, C, likelihood and posterior
-        The likelihood is that of the posterior: by default `Link` or `Hinge`, whichever was kept. Lists with one entry
-        per pair (or class) when there are more than two classes.
+        Of the support vector machine. The likelihood is that of the posterior: by default `Link` or `Hinge`, whichever
+        was kept. Lists with one entry per pair (or class) when there are more than two classes; where least-squares
+        machines predict, the support vector machines are fitted when they are first asked for.
     log_evidence_ : float
         Naive log evidence in nats at the learnt values, as the inference estimates it (summed over pairs).
     relevance_ : ndarray of shape (n_features,)
         Inverse length scale of each input in units of its spread, the largest scaled to 1 (averaged over pairs, whose
         own are in `pair_relevance_`).
     loo_log_loss_, loo_error_ : float
-        Leave-one-out log loss and error from EP's cavities. The search optimised the former: as an estimate of
-        performance it is optimistic.
+        Leave-one-out log loss and error of the mixture. The searches optimised the members' log losses: as an estimate
+        of performance it is optimistic.
     search_path_ : list of dict
         Every evaluation of the search.
     support_, support_vectors_, dual_coef_, n_support_, margins_ : the SVM at the learnt hyperparameters
