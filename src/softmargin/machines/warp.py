@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 from scipy.stats import norm, rankdata
 
 from softmargin._linalg import Array
-from softmargin.policy import POLICY
+from softmargin.rows import is_skewed
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,7 @@ class Warp:
         """
         if issparse(X):
             return None
-        columns = {j: np.asarray(column, dtype=np.float64) for j, column in enumerate(np.asarray(X).T)}
-        tables = {j: _scores(column, weight) for j, column in columns.items() if _is_skewed(column, weight)}
+        tables = {int(j): _scores(np.asarray(X[:, j], float), weight) for j in np.flatnonzero(is_skewed(X, weight))}
         return cls(tables) if tables else None
 
     def __call__(self, X: Any) -> Array:
@@ -49,18 +48,6 @@ class Warp:
         for j, (values, scores) in self.tables.items():
             warped[:, j] = np.interp(warped[:, j], values, scores)
         return warped
-
-
-def _is_skewed(column: Array, weight: Array) -> bool:
-    """Whether a column has enough distinct values and a large third moment."""
-    if len(np.unique(column)) <= POLICY.stack.few_values:
-        return False
-    share = weight / weight.sum()
-    # A power of two: nothing is rounded, and the moments of extreme values do not overflow.
-    centred = column / 2.0 ** np.frexp(np.abs(column).max())[1]
-    centred = centred - share @ centred
-    variance = share @ centred**2
-    return bool(variance > 0 and abs(share @ centred**3) >= POLICY.stack.skew * variance**1.5)
 
 
 def _scores(column: Array, weight: Array) -> tuple[Array, Array]:

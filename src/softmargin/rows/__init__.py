@@ -9,7 +9,7 @@ from softmargin.rows._dask import FAN_IN, DaskRows
 from softmargin.rows._workspace import Workspace
 from softmargin.rows.encodings import PairEncoding, ScaledEncoding, ThinnedEncoding
 from softmargin.rows.source import BLOCK_ROWS, Encoded, Encoding, LocalRows, Mappable, Mapped, RowSource, Summable
-from softmargin.rows.training import TrainingRows, class_weights, merge_rows, spread_of
+from softmargin.rows.training import TrainingRows, class_weights, is_skewed, merge_rows, spread_of
 from softmargin.rows.validation import CheckedRows, check_rows, check_weights
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "check_weights",
     "class_weights",
     "is_dask",
+    "is_skewed",
     "merge_rows",
     "spread_of",
 ]

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.class_weight import compute_class_weight
 
 from softmargin._linalg import Array
+from softmargin.policy import POLICY
 
 
 @dataclass(frozen=True)
@@ -137,3 +139,23 @@ def spread_of(X: Any, weight: Array | None) -> Array:
         variance = w @ (X - mean) ** 2
         constant = np.ptp(X, axis=0) == 0
     return np.where(constant, 0.0, np.sqrt(np.maximum(variance, 0)))
+
+
+def is_skewed(X: Any, weight: Array) -> NDArray[np.bool_]:
+    """Which columns have many distinct values and a large standardised third moment, shape (d,); none of a CSR matrix.
+
+    Such a column has no single length scale: its standard deviation is that of its tail.
+    """
+    found = np.zeros(X.shape[1], dtype=bool)
+    if issparse(X):
+        return found
+    share = weight / weight.sum()
+    for j, column in enumerate(np.asarray(X, dtype=np.float64).T):
+        if len(np.unique(column)) <= POLICY.stack.few_values:
+            continue
+        # A power of two: nothing is rounded, and the moments of extreme values do not overflow.
+        centred = column / 2.0 ** np.frexp(np.abs(column).max())[1]
+        centred = centred - share @ centred
+        variance = share @ centred**2
+        found[j] = variance > 0 and abs(share @ centred**3) >= POLICY.stack.skew * variance**1.5
+    return found

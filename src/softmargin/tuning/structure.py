@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from softmargin._linalg import Array
 from softmargin.kernels import gram, gram_single
+from softmargin.rows import is_skewed
 from softmargin.search import LBFGS, Evaluation, Search, SearchResult
 from softmargin.tuning.coordinates import Coordinates
 from softmargin.tuning.objective import Objective
@@ -51,6 +52,8 @@ class LengthScales:
     """ln of the spread of its input, or of the inputs' geometric mean if it is common to all; shape (n_scales,)."""
     half_log_d: float
     """ln of sqrt(d) for d inputs that vary."""
+    alone: NDArray[np.bool_] | None = None
+    """Which of them may be switched alone, shape (n_scales,); None: all."""
 
     @classmethod
     def of(cls, coordinates: Coordinates, spread: Array) -> "LengthScales":
@@ -79,6 +82,8 @@ class LengthScales:
         """
         low, high = bounds.T
         for j, i in enumerate(self.where):
+            if self.alone is not None and not self.alone[j]:
+                continue
             for log_factor in _thinned(ALONE, MOST // len(self.where)):
                 point = z.copy()
                 point[i] = np.clip(self.log_spread[j] + log_factor, low[i], high[i])
@@ -227,7 +232,12 @@ def finds_structure(search: Search, objective: Objective, spread: Array) -> Sear
     scales = LengthScales.of(objective.coordinates, spread)
     if not isinstance(search, LBFGS) or objective.criterion.name not in EVIDENCES or not len(scales.where):
         return search
-    return StructureSearch(search, scales)
+    # A short length scale of a skewed input fits its bulk and leaves its tail to the prior: the evidence gains and
+    # predictions lose.
+    skewed = is_skewed(objective.X, np.ones(len(objective.y)) if objective.weight is None else objective.weight)
+    inputs = [objective.coordinates.roles[i].input for i in scales.where]
+    alone = np.array([a is None or not skewed[a] for a in inputs])
+    return StructureSearch(search, replace(scales, alone=alone))
 
 
 def score_test(objective: Objective, at: Evaluation) -> ScoreTest | None:
