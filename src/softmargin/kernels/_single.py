@@ -66,8 +66,8 @@ def _combined(combine: np.ufunc, left: Leaf, right: Leaf) -> Leaf:
         a = left(s, out)
         b = right(s, np.empty_like(out) if isinstance(a, np.ndarray) else out)
         if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
-            return combine(a, b, out=out)  # type: ignore[no-any-return]
-        return combine(a, b)  # type: ignore[no-any-return]
+            return combine(a, b, out=out)
+        return combine(a, b)
 
     return rows
 

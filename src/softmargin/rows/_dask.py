@@ -174,14 +174,14 @@ def _block_total(statistic: Any, X: Any, y: Any, weight: Any, encoding: Any) -> 
 
 def _block_map(statistic: Any, X: Any, y: Any, weight: Any, encoding: Any, state: Any) -> tuple[Any, Any]:
     rows = LocalRows(np.asarray(X), np.asarray(y), weight, encoding, cache_bytes=0)
-    return tuple(rows.map_rows(statistic, state, _workspace()))  # type: ignore[return-value]
+    return tuple(rows.map_rows(statistic, state, _workspace()))
 
 
 def _workspace() -> Workspace:
     """Memory of this thread, from one task to the next: a worker's allocator returns its own to the system."""
     if not hasattr(_thread, "workspace"):
         _thread.workspace = Workspace()
-    return _thread.workspace  # type: ignore[no-any-return]
+    return _thread.workspace
 
 
 def _numbers(X: Any) -> Any:

@@ -132,7 +132,7 @@ def sample(
     return _collect(records, target, reference.spectrum, size.final)
 
 
-def _collect(records: list[tuple], target: Target, spectrum: Spectrum, step_size: float) -> Draws:
+def _collect(records: list[tuple[Any, ...]], target: Target, spectrum: Spectrum, step_size: float) -> Draws:
     theta = np.stack([record[1] for record in records])
     d_params = np.stack([target.d_params(t) for t in theta], axis=1)
     return Draws(

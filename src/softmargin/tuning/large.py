@@ -139,7 +139,7 @@ def _learn(
         assert posterior.d_theta is not None
         gradient = coordinates.chain(z, posterior.d_theta, posterior.d_params) + d_prior
         value = posterior.log_evidence + prior
-        evaluation = Evaluation(np.array(z), value, gradient, posterior.log_evidence, posterior)  # type: ignore[arg-type]
+        evaluation = Evaluation(np.array(z), value, gradient, posterior.log_evidence, posterior)
         path.append({"start": 0, **path_row(evaluation, "sparse", coordinates)})
         notify(evaluation, lambda e: callback(e, lambda: _latent_model(*model, posterior, path, value, z)))
         return evaluation

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array, keep_freed_memory
 from softmargin.criteria import Evidence
-from softmargin.inference import MAP, Inference, Posterior, Variational
+from softmargin.inference import EP, MAP, Inference, Posterior, Variational
 from softmargin.kernels import PrecomputedKernel, evaluate
 from softmargin.likelihoods import Likelihood
 from softmargin.policy import POLICY
@@ -50,7 +50,9 @@ def fit_latent(
         Coordinates to start the search from, if there are as many.
     """
     keep_freed_memory()
-    if tuning.is_default and len(rows.y) > POLICY.size.dense_rows and not isinstance(kernel, PrecomputedKernel):
+    # An EP object with settings of its own is used as it is.
+    low_rank = tuning.is_default and tuning.inference == EP() and not isinstance(kernel, PrecomputedKernel)
+    if low_rank and len(rows.y) > POLICY.size.dense_rows:
         return fit_low_rank(rows, kernel, likelihood, spread, tuning, start)
     # Small matrices gain nothing from several BLAS threads, and on a busy machine the threads wait for each other.
     with threadpool_limits(1 if len(rows.y) <= POLICY.search.one_thread_rows else None):

@@ -226,7 +226,7 @@ def _is_better_link(link: Evaluation, margin: Evaluation, coordinates: Coordinat
     """Whether leave-one-out prefers the link model, given the handicap of the margin model."""
     model, posterior = coordinates.model(link.z), link.posterior
     likelihood = model.likelihood.normalised()
-    left = leave_one_out(posterior, rows.X, rows.y, likelihood, model.kernel, rows.weight, gradients=False)  # type: ignore[arg-type]
+    left = leave_one_out(posterior, rows.X, rows.y, likelihood, model.kernel, rows.weight, gradients=False)
     return left.value > margin.criterion - POLICY.search.handicap
 
 

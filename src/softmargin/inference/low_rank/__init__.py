@@ -1,9 +1,10 @@
 """Expectation propagation in a low-rank prior: full EP's posterior, evidence and leave-one-out for many rows."""
 
+from softmargin.inference._sparse_sums import WhitenedGaussian, WhitenedPrior
 from softmargin.inference.low_rank.ep import LowRankEP
 from softmargin.inference.low_rank.loo import LeaveOneOutValue, leave_one_out
 from softmargin.inference.low_rank.posterior import LowRankPosterior
-from softmargin.inference.low_rank.sums import TiltedStatistic, WhitenedGaussian, WhitenedPrior
+from softmargin.inference.low_rank.sums import TiltedStatistic
 
 __all__ = [
     "LeaveOneOutValue",

@@ -165,7 +165,7 @@ class LowRankEP(InferenceDefaults):
         self, rows: Mappable, likelihood: Likelihood, prior: WhitenedPrior, start: LowRankPosterior | None = None
     ) -> LowRankPosterior:
         """Infer the posterior given a factorised prior, of which `rows` may know the features; see `infer_inputs`."""
-        check_likelihood(self, likelihood)  # type: ignore[arg-type]
+        check_likelihood(self, likelihood)
 
         def evaluate(sites: Array) -> State | None:
             return _evaluate(rows, prior, likelihood, sites)

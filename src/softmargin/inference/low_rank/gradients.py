@@ -85,7 +85,7 @@ def pull_features(prior: WhitenedPrior, X: Any, F: Array, d_features: Array, d_d
 def back_substitute(L: Array, rows: Array) -> Array:
     """(L^-T rows')', shape (n, m), in the memory of `rows` if they are C-ordered."""
     rows = np.asarray(rows, dtype=np.float64)
-    return blas.dtrsm(1.0, L, rows.T, lower=1, trans_a=1, overwrite_b=1).T  # type: ignore[no-any-return]
+    return blas.dtrsm(1.0, L, rows.T, lower=1, trans_a=1, overwrite_b=1).T
 
 
 def _d_inducing(prior: WhitenedPrior, matrix: Array) -> Array:
