@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from softmargin.inference import EP, Variational
-from softmargin.inference._sparse_sums import Gaussian, RowStatistic, WhitenedPrior, Workspace
+from softmargin.inference._sparse_sums import RowStatistic, WhitenedGaussian, WhitenedPrior, Workspace
 from softmargin.inference.sparse import Sparse, inducing_points
 from softmargin.kernels import diag, gram
 from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge
@@ -128,7 +128,9 @@ def test_blocks_and_caches_do_not_matter():
 def test_memory_left_by_other_passes_does_not_matter(dtype):
     """Passes with more or fewer inducing points and rows leave memory of all sizes; sums that were given stay."""
     X, y = problem(Hinge())
-    statistics = [RowStatistic(WhitenedPrior.at(KERNEL, X[:m], dtype), Gaussian.prior(m), Hinge(2.0)) for m in (9, 20)]
+    statistics = [
+        RowStatistic(WhitenedPrior.at(KERNEL, X[:m], dtype), WhitenedGaussian.prior(m), Hinge(2.0)) for m in (9, 20)
+    ]
     passes = [(LocalRows(X[:n], y[:n], block_rows=64, cache_bytes=0), s) for n in (40, 300, 70) for s in statistics]
     workspace = Workspace()
     shared = [rows.total(statistic, workspace) for rows, statistic in passes]

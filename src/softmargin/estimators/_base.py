@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softmargin._linalg import Array
+from softmargin._typing import Attributes, MatrixLike, PartLike, VectorLike
 from softmargin.criteria import CRITERIA, Criterion, Problem
 from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks
 from softmargin.inference import EP, INFERENCES, REPRODUCTIONS, Inference, Sparse
@@ -110,18 +111,18 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
 
     # -- parts ---------------------------------------------------------------------------------------------------
 
-    def _losses(self) -> dict[str, Any]:
+    def _losses(self) -> Attributes:
         return {name: loss for name, loss in LIKELIHOODS.items() if self._has_machine(loss())}
 
-    def _has_machine(self, loss: Any) -> bool:
+    def _has_machine(self, loss: PartLike) -> bool:
         """Whether a likelihood is for this kind of target, and its most probable function can be found."""
         return loss.is_classifier == self._is_classifier and (loss.is_smooth or loss.dual(np.ones(1)) is not None)
 
-    def _inferences(self) -> dict[str, Any]:
+    def _inferences(self) -> Attributes:
         known = INFERENCES | {Sparse.name: Sparse}
         return known if self._is_classifier else known | REPRODUCTIONS
 
-    def _criteria(self) -> dict[str, Any]:
+    def _criteria(self) -> Attributes:
         return CRITERIA
 
     def _inference(self) -> Inference:
@@ -160,7 +161,9 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
 
     # -- rows ----------------------------------------------------------------------------------------------------
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, *, large: bool, reset: bool = True) -> CheckedRows:
+    def _read(
+        self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike, *, large: bool, reset: bool = True
+    ) -> CheckedRows:
         """Validate the training rows; scikit-learn's checks note the columns on a copy, not on the estimator."""
         numeric = not self._is_classifier
         checked = check_rows(copy(self), X, y, sample_weight, numeric_target=numeric, keep_float32=large, reset=reset)
@@ -173,7 +176,7 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
             check_gram(checked.source.X)
         return checked
 
-    def _is_large(self, X: Any) -> bool:
+    def _is_large(self, X: MatrixLike) -> bool:
         """Whether a fit goes through inducing points; refuses what that cannot honour."""
         inference = self._inference()
         n = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X) if hasattr(X, "__len__") else 0
@@ -208,23 +211,23 @@ class LatentEstimator(CallbackSupportMixin, BaseEstimator):
                 "or fit fewer rows with another inference"
             )
 
-    def _validate_new(self, X: Any) -> Any:
+    def _validate_new(self, X: MatrixLike) -> Any:
         check_is_fitted(self)
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     # -- the end of a fit ----------------------------------------------------------------------------------------
 
-    def _assign(self, fitted: dict[str, Any]) -> None:
+    def _assign(self, fitted: Attributes) -> None:
         """Replace all fitted attributes in one step: an interrupt leaves the old ones or the new ones, whole."""
         kept = {name: value for name, value in vars(self).items() if not _is_fitted_name(name)}
         self.__dict__ = {**kept, **fitted}
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self) -> Attributes:
         """The fitted attributes that name the columns."""
         return {name: value for name, value in vars(self).items() if name in ("n_features_in_", "feature_names_in_")}
 
     def _make_callback(
-        self, tasks: FitTasks, attributes: Callable[[Any], dict[str, Any]]
+        self, tasks: FitTasks, attributes: Callable[[Any], Attributes]
     ) -> Callable[[Evaluation, Callable[[], Any] | None], None]:
         """What happens after every evaluation: a line in the log, and scikit-learn's callbacks."""
         verbose = self.verbose

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from softmargin._typing import Attributes, MatrixLike, PartLike, VectorLike
 from softmargin.search import StopSearch
 
 try:
@@ -17,7 +18,7 @@ except ImportError:
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands for the mixin that this version of scikit-learn does not have."""
 
-    def with_callbacks(method: Any) -> Any:
+    def with_callbacks(method: PartLike) -> Any:
         """Return the method as it is."""
         return method
 
@@ -30,12 +31,12 @@ class FitTasks:
     """The task tree of one fit. Once a callback has asked to stop, every further search ends at once."""
 
     estimator: Any
-    data: dict[str, Any] = field(repr=False)
+    data: Attributes = field(repr=False)
     context: Any = None
     stopped: bool = False
 
     @classmethod
-    def begin(cls, estimator: Any, X: Any, y: Any, sample_weight: Any) -> "FitTasks":
+    def begin(cls, estimator: Any, X: MatrixLike, y: VectorLike, sample_weight: VectorLike) -> "FitTasks":
         """Open the task of the fit."""
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         tasks = cls(estimator, {"X": X, "y": y, "metadata": metadata})
@@ -45,7 +46,7 @@ class FitTasks:
             tasks.context.call_on_fit_task_begin(estimator=estimator, **tasks.data)
         return tasks
 
-    def evaluated(self, attributes: Callable[[], dict[str, Any]] | None = None) -> None:
+    def evaluated(self, attributes: Callable[[], Attributes] | None = None) -> None:
         """Report one evaluation; `attributes` makes the fitted attributes as if the search had ended here.
 
         Raises

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from softmargin._linalg import Array
+from softmargin._typing import Attributes, KernelLike, MatrixLike, PartLike, Seed, VectorLike
 from softmargin.estimators._base import LatentEstimator, can_stream, check_choice, relevance
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
 from softmargin.evidence import log_evidence
@@ -135,15 +136,15 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelLike = None,
         *,
         C: float | None = None,
-        loss: Any = "hinge",
-        inference: Any = "ep",
-        criterion: Any = "auto",
-        search: Any = "lbfgs",
+        loss: PartLike = "hinge",
+        inference: PartLike = "ep",
+        criterion: PartLike = "auto",
+        search: PartLike = "lbfgs",
         probability: Literal["average", "mean", "map"] = "average",
-        hyperprior: Any = "auto",
+        hyperprior: PartLike = "auto",
         n_restarts: int = 0,
         validation_fraction: float | None = None,
         multi_class: Literal["joint", "ovo", "ovr"] = "joint",
@@ -154,7 +155,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         tol: float = 1e-4,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -179,7 +180,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BayesianSVC":
+    def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> "BayesianSVC":
         """Learn the hyperparameters and infer the posterior.
 
         Parameters
@@ -202,7 +203,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         settings = self._settings(through_inducing_points=large)
         columns = checked.columns()
 
-        def attributes(fitted: ClassificationFit) -> dict[str, Any]:
+        def attributes(fitted: ClassificationFit) -> Attributes:
             return {**columns, "_fit": fitted, "classes_": fitted.classes}
 
         fitted = fit_classification(checked.source, settings, self._make_callback(tasks, attributes))
@@ -211,7 +212,9 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         return self
 
     @available_if(can_stream)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "BayesianSVC":
+    def partial_fit(
+        self, X: MatrixLike, y: VectorLike, classes: VectorLike = None, sample_weight: VectorLike = None
+    ) -> "BayesianSVC":
         """Update the model by a batch of a stream (`inference="sparse"` only).
 
         The first batch is fitted: it must be large enough to learn the hyperparameters and have rows of every class.
@@ -274,7 +277,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
             getattr(self, "_fit", None) if self.warm_start else None,
         )
 
-    def _losses(self) -> dict[str, Any]:
+    def _losses(self) -> Attributes:
         return {**super()._losses(), LeastSquares.name: LeastSquares}
 
     def _composition(self) -> Composition:
@@ -304,7 +307,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
     # -- prediction ----------------------------------------------------------------------------------------------
 
     @blockwise
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: MatrixLike) -> Array:
         """Log-odds of `predict_proba`, so that prediction, ranking and probability agree.
 
         Parameters
@@ -319,7 +322,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         return self._fitted().log_odds(self._validate_new(X))
 
     @blockwise
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: MatrixLike) -> np.ndarray:
         """Predict the most probable class.
 
         Parameters
@@ -335,7 +338,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         return self.classes_[index]
 
     @blockwise
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: MatrixLike) -> Array:
         """Log of the class probabilities.
 
         Parameters
@@ -352,7 +355,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         return self._fitted().log_proba(self._validate_new(X))
 
     @blockwise
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: MatrixLike) -> Array:
         """Class probabilities; see `probability` for what they average.
 
         Parameters
@@ -366,7 +369,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         """
         return np.exp(self.predict_log_proba(X))
 
-    def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
+    def latent_mean_and_variance(self, X: MatrixLike) -> tuple[Array, Array]:
         """Posterior mean and variance of the latent function f(x).
 
         Parameters
@@ -383,7 +386,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
             variance = np.repeat(variance[:, None], mean.shape[1], axis=1)
         return (mean[:, 0], variance[:, 0]) if mean.shape[1] == 1 else (mean, variance)
 
-    def sample_latent(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+    def sample_latent(self, X: MatrixLike, n_samples: int = 1, random_state: Seed = None) -> Array:
         """Draw latent functions from the posterior at the rows of X.
 
         Parameters
@@ -422,7 +425,8 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
             attributes = _hinge_attributes(fitted.hinge, fitted.spread) | _support_attributes(fitted.support)
             if name in attributes:
                 return attributes[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        # Raise what the ordinary look-up raised: it may say more.
+        return object.__getattribute__(self, name)
 
     def _fitted(self) -> ClassificationFit:
         check_is_fitted(self)
@@ -431,7 +435,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
 
     # -- model selection -----------------------------------------------------------------------------------------
 
-    def log_evidence(self, kind: str = "naive", method: str | None = None, random_state: Any = None) -> float:
+    def log_evidence(self, kind: str = "naive", method: str | None = None, random_state: Seed = None) -> float:
         """Log evidence in nats at the learnt hyperparameters, summed over pairs.
 
         Parameters
@@ -454,7 +458,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
             ).value  # fmt: skip
         return total
 
-    def criterion_value(self, name: Any) -> float:
+    def criterion_value(self, name: PartLike) -> float:
         """Any criterion at the learnt hyperparameters, in its own units (summed over pairs).
 
         Parameters
@@ -465,16 +469,16 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         return self._criterion_value(self._hinge_models("criterion_value"), name)
 
 
-def _defaults() -> dict[str, Any]:
+def _defaults() -> Attributes:
     """Parameters that choose a part of the hinge machine, at the values that leave the choice to the stack."""
     names = ("C", "loss", "inference", "criterion", "search", "probability", "hyperprior", "validation_fraction")
     signature = inspect.signature(BayesianSVC.__init__).parameters
     return {name: signature[name].default for name in names}
 
 
-def _attributes(fitted: ClassificationFit) -> dict[str, Any]:
+def _attributes(fitted: ClassificationFit) -> Attributes:
     """The fitted attributes of a classifier."""
-    attributes: dict[str, Any] = {
+    attributes: Attributes = {
         "_fit": fitted,
         "classes_": fitted.classes,
         "members_": fitted.stack.members,
@@ -491,14 +495,14 @@ def _attributes(fitted: ClassificationFit) -> dict[str, Any]:
     return attributes if relevances is None else {**attributes, "relevance_": relevances}
 
 
-def _hinge_attributes(machine: PairwiseMachine, spread: Array) -> dict[str, Any]:
+def _hinge_attributes(machine: PairwiseMachine, spread: Array) -> Attributes:
     """The attributes of the support vector machines."""
     models, one = machine.models, len(machine.models) == 1
     likelihoods: list[Likelihood] = [m.posterior_likelihood or m.likelihood for m in models]
     margin: list[Any] = [m.likelihood for m in models]
     C = [likelihood.C for likelihood in margin]
     path = [row if one else {"pair": pair, **row} for m, pair in zip(models, machine.pairs) for row in m.path]
-    attributes: dict[str, Any] = {
+    attributes: Attributes = {
         "kernel_": models[0].kernel if one else [m.kernel for m in models],
         "likelihood_": likelihoods[0] if one else likelihoods,
         "C_": C[0] if one else np.array(C),
@@ -515,7 +519,7 @@ def _hinge_attributes(machine: PairwiseMachine, spread: Array) -> dict[str, Any]
     return {**attributes, "pair_relevance_": table, "relevance_": table.mean(axis=0)}
 
 
-def _support_attributes(support: ClassSupport | None) -> dict[str, Any]:
+def _support_attributes(support: ClassSupport | None) -> Attributes:
     """The attributes that refer to training rows."""
     if support is None:
         return {}

@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from softmargin._linalg import Array
+from softmargin._typing import Attributes, KernelLike, MatrixLike, PartLike, Seed, VectorLike
 from softmargin.estimators._base import (
     LatentEstimator,
     can_stream,
@@ -132,16 +133,16 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
 
     def __init__(
         self,
-        kernel: Any = None,
+        kernel: KernelLike = None,
         *,
         C: float | None = None,
         epsilon: float | None = None,
-        loss: Any = "epsilon_insensitive",
-        inference: Any = "ep",
-        criterion: Any = "auto",
-        search: Any = "lbfgs",
+        loss: PartLike = "epsilon_insensitive",
+        inference: PartLike = "ep",
+        criterion: PartLike = "auto",
+        search: PartLike = "lbfgs",
         center: Literal["median"] | None = "median",
-        hyperprior: Any = "auto",
+        hyperprior: PartLike = "auto",
         nugget: bool | float = False,
         gross_errors: Literal["auto", "keep"] = "auto",
         stack: bool = True,
@@ -152,7 +153,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         tol: float = 1e-4,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Seed = None,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -178,7 +179,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         self.verbose = verbose
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BayesianSVR":
+    def fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> "BayesianSVR":
         """Learn the hyperparameters and infer the posterior.
 
         Parameters
@@ -201,7 +202,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         settings = self._settings(through_inducing_points=large)
         columns = checked.columns()
 
-        def attributes(fitted: RegressionFit) -> dict[str, Any]:
+        def attributes(fitted: RegressionFit) -> Attributes:
             units = fitted.units
             return {**columns, "_fit": fitted, "y_center_": units.center, "y_scale_": units.scale}
 
@@ -211,7 +212,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         return self
 
     @available_if(can_stream)
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> "BayesianSVR":
+    def partial_fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> "BayesianSVR":
         """Update the model by a batch of a stream (`inference="sparse"` only).
 
         The first batch is fitted and must be large enough to learn the hyperparameters; later ones update the posterior
@@ -233,7 +234,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
 
     _is_classifier = False
 
-    def _criteria(self) -> dict[str, Any]:
+    def _criteria(self) -> Attributes:
         return {name: part for name, part in super()._criteria().items() if part.for_regression}
 
     def _check_parameters(self) -> None:
@@ -277,7 +278,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         """Whether other machines join the tube machine: by default, unless a part of it was chosen."""
         return bool(self.stack) and all(_is_same(getattr(self, name), value) for name, value in _defaults().items())
 
-    def _validate_new(self, X: Any) -> Any:
+    def _validate_new(self, X: MatrixLike) -> Any:
         X = super()._validate_new(X)
         return X / self.y_scale_**2 if self._is_precomputed() else X
 
@@ -289,7 +290,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
     # -- prediction ----------------------------------------------------------------------------------------------
 
     @blockwise
-    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False) -> Any:
+    def predict(self, X: MatrixLike, return_std: bool = False, return_cov: bool = False) -> Any:
         """Predict the mean of y, and how far a new y is from it.
 
         Parameters
@@ -313,7 +314,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         return predictive.mean_and_std(X) if return_std else predictive.mean(X)
 
     @blockwise
-    def predict_interval(self, X: Any, confidence_level: float = 0.95) -> Array:
+    def predict_interval(self, X: MatrixLike, confidence_level: float = 0.95) -> Array:
         """Central interval that a new y falls into with the given probability.
 
         Parameters
@@ -333,7 +334,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         return self.predict_quantiles(X, [tail, 1 - tail])
 
     @blockwise
-    def predict_quantiles(self, X: Any, q: Any) -> Array:
+    def predict_quantiles(self, X: MatrixLike, q: VectorLike) -> Array:
         """Quantiles of y: of the posterior and the noise density together, not of a Gaussian.
 
         Parameters
@@ -351,7 +352,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
             raise ValueError(f"q={q!r} must hold levels strictly between 0 and 1")
         return self._fitted().predictive.quantiles(self._validate_new(X), levels)
 
-    def log_predictive_density(self, X: Any, y: Any) -> Array:
+    def log_predictive_density(self, X: MatrixLike, y: VectorLike) -> Array:
         """ln p(y | X) of each row, in the units of y.
 
         Parameters
@@ -368,7 +369,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         check_consistent_length(X, y)
         return predictive.log_density(X, y)
 
-    def latent_mean_and_variance(self, X: Any) -> tuple[Array, Array]:
+    def latent_mean_and_variance(self, X: MatrixLike) -> tuple[Array, Array]:
         """Posterior mean and variance of the function, without the noise.
 
         Parameters
@@ -381,7 +382,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         """
         return self._fitted().predictive.latent(self._validate_new(X))
 
-    def sample_latent(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+    def sample_latent(self, X: MatrixLike, n_samples: int = 1, random_state: Seed = None) -> Array:
         """Draw functions from the posterior at the rows of X.
 
         Parameters
@@ -398,7 +399,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         predictive, X = self._fitted().predictive, self._validate_new(X)
         return predictive.sample_latent(X, n_samples, self._rng(random_state))
 
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> Array:
+    def sample_y(self, X: MatrixLike, n_samples: int = 1, random_state: Seed = None) -> Array:
         """Draw targets, function plus noise, at the rows of X.
 
         Parameters
@@ -415,12 +416,12 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         predictive, X = self._fitted().predictive, self._validate_new(X)
         return predictive.sample_y(X, n_samples, self._rng(random_state))
 
-    def _rng(self, random_state: Any) -> np.random.RandomState:
+    def _rng(self, random_state: Seed) -> np.random.RandomState:
         return check_random_state(self.random_state if random_state is None else random_state)
 
     # -- model selection -----------------------------------------------------------------------------------------
 
-    def log_evidence(self, method: Any = None) -> float:
+    def log_evidence(self, method: PartLike = None) -> float:
         """Log evidence in nats at the learnt hyperparameters, a density in the units of y.
 
         Parameters
@@ -440,7 +441,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         posterior = inference.infer(K, model.rows.y, model.likelihood, model.rows.weight)
         return float(posterior.log_evidence) - fitted.log_units
 
-    def criterion_value(self, name: Any) -> float:
+    def criterion_value(self, name: PartLike) -> float:
         """Return a criterion at the learnt hyperparameters, in nats, in the units of y.
 
         Parameters
@@ -451,7 +452,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         return self._criterion_value([fitted.model], name) - fitted.log_units
 
 
-def _defaults() -> dict[str, Any]:
+def _defaults() -> Attributes:
     """Parameters that choose a part of the tube machine, at the values that leave the choice to the stack."""
     names = ("kernel", "C", "epsilon", "loss", "inference", "criterion", "search", "center", "hyperprior", "nugget")
     signature = inspect.signature(BayesianSVR.__init__).parameters
@@ -463,12 +464,12 @@ def _is_same(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and bool(value == default))
 
 
-def _attributes(fitted: RegressionFit) -> dict[str, Any]:
+def _attributes(fitted: RegressionFit) -> Attributes:
     """The fitted attributes of a regressor."""
     model, units = fitted.model, fitted.units
     likelihood: Any = model.likelihood.in_units(units.scale)
     nugget = model.nugget(model.rows.X[:1])[0]
-    attributes: dict[str, Any] = {
+    attributes: Attributes = {
         "_fit": fitted,
         "members_": fitted.members,
         "weights_": fitted.weights,
