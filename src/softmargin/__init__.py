@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from softmargin.comparison import BaggedSelection, compare_criteria, compare_models
     from softmargin.estimators import BayesianSVC, BayesianSVR
     from softmargin.persistence import TRUSTED_TYPES, load, save
+    from softmargin.tuning import HyperPrior
 
 _HOME = {
     "BaggedSelection": "softmargin.comparison",
     "BayesianSVC": "softmargin.estimators",
     "BayesianSVR": "softmargin.estimators",
+    "HyperPrior": "softmargin.tuning",
     "TRUSTED_TYPES": "softmargin.persistence",
     "compare_criteria": "softmargin.comparison",
     "compare_models": "softmargin.comparison",
@@ -30,6 +32,7 @@ __all__ = [
     "BaggedSelection",
     "BayesianSVC",
     "BayesianSVR",
+    "HyperPrior",
     "__version__",
     "compare_criteria",
     "compare_models",

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import log_softmax
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
+from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array
 from softmargin.kernels import PrecomputedKernel, make_kernel
@@ -138,6 +139,13 @@ def fit_classification(
         check_classification_targets(source.y)
     if settings.through_inducing_points:
         return _fit_source(source, settings, report)
+    # Small matrices gain nothing from several BLAS threads, and on a busy machine the threads wait for each other.
+    with threadpool_limits(1 if source.n_rows <= POLICY.search.one_thread_rows else None):
+        return _fit_rows(source, settings, report)
+
+
+def _fit_rows(source: Source, settings: ClassificationSettings, report: Report | None) -> ClassificationFit:
+    """Fit with all rows at hand."""
     X, y, weight = source.take(np.arange(source.n_rows))
     classes, index = np.unique(y, return_inverse=True)
     check_classes(classes)
