@@ -13,12 +13,11 @@ from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from softmargin._linalg import Array
 from softmargin._typing import Attributes, MatrixLike, PartLike, VectorLike
 from softmargin.criteria import CRITERIA, Criterion, Problem
 from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks
 from softmargin.inference import EP, INFERENCES, REPRODUCTIONS, Inference, Sparse
-from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, evaluate, roles
+from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, evaluate
 from softmargin.likelihoods import LIKELIHOODS, Likelihood
 from softmargin.policy import POLICY
 from softmargin.rows import CheckedRows, check_rows, is_dask
@@ -298,18 +297,3 @@ def check_gram(K: Any) -> None:
             f"{eigenvalues[0]:.3g}. Add at least {-eigenvalues[0]:.3g} to its diagonal, or clip its negative "
             "eigenvalues to zero"
         )
-
-
-def relevance(kernel: Kernel, spread: Array) -> Array | None:
-    """Inverse length scale of each input in units of its spread, the largest scaled to 1; None if there are none."""
-    result = np.zeros(len(spread))
-    found = False
-    for role, theta in zip(roles(kernel, len(spread)), kernel.theta):
-        if role.kind == "length_scale":
-            inputs = slice(None) if role.input is None else role.input
-            result[inputs] = np.maximum(result[inputs], spread[inputs] / np.exp(theta))
-            found = True
-    if not found:
-        return None
-    top = result.max(initial=0.0)
-    return result / top if top > 0 else result

@@ -12,18 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from softmargin._linalg import Array
 from softmargin._typing import Attributes, KernelLike, MatrixLike, PartLike, Seed, VectorLike
-from softmargin.estimators._base import LatentEstimator, can_stream, check_choice, relevance
+from softmargin.estimators._attributes import class_attributes, hinge_attributes, support_attributes
+from softmargin.estimators._base import LatentEstimator, can_stream, check_choice
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
 from softmargin.evidence import log_evidence
 from softmargin.kernels import evaluate
 from softmargin.least_squares import LeastSquares, LeastSquaresPolicy
-from softmargin.likelihoods import LIKELIHOODS, Hinge, Likelihood
+from softmargin.likelihoods import LIKELIHOODS, Hinge
 from softmargin.machines import (
     ClassificationFit,
     ClassificationSettings,
-    ClassSupport,
     Composition,
-    PairwiseMachine,
     fit_classification,
     update_classification,
 )
@@ -207,7 +206,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
             return {**columns, "_fit": fitted, "classes_": fitted.classes}
 
         fitted = fit_classification(checked.source, settings, self._make_callback(tasks, attributes))
-        self._assign({**columns, **_attributes(fitted)})
+        self._assign({**columns, **class_attributes(fitted)})
         tasks.end()
         return self
 
@@ -241,7 +240,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         checked = self._read(X, y, sample_weight, large=True, reset=False)
         fitted = update_classification(self._fit, checked.source)
         kept = {name: getattr(self, name) for name in ("loo_log_loss_", "loo_error_") if hasattr(self, name)}
-        self._assign({**self._columns(), **_attributes(fitted), **kept})
+        self._assign({**self._columns(), **class_attributes(fitted), **kept})
         return self
 
     # -- fitting -------------------------------------------------------------------------------------------------
@@ -422,7 +421,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         """Fit the support vector machines of a joint fit, which predicts without them, when they are asked for."""
         fitted = vars(self).get("_fit")
         if name in HINGE_NAMES and fitted is not None and fitted.machine is None and fitted.hinge is not None:
-            attributes = _hinge_attributes(fitted.hinge, fitted.spread) | _support_attributes(fitted.support)
+            attributes = hinge_attributes(fitted.hinge, fitted.spread) | support_attributes(fitted.support)
             if name in attributes:
                 return attributes[name]
         # Raise what the ordinary look-up raised: it may say more.
@@ -474,59 +473,3 @@ def _defaults() -> Attributes:
     names = ("C", "loss", "inference", "criterion", "search", "probability", "hyperprior", "validation_fraction")
     signature = inspect.signature(BayesianSVC.__init__).parameters
     return {name: signature[name].default for name in names}
-
-
-def _attributes(fitted: ClassificationFit) -> Attributes:
-    """The fitted attributes of a classifier."""
-    attributes: Attributes = {
-        "_fit": fitted,
-        "classes_": fitted.classes,
-        "members_": fitted.stack.members,
-        "weights_": fitted.stack.weights,
-    }
-    if fitted.left_out is not None:
-        attributes |= {"loo_log_loss_": fitted.left_out.log_loss(), "loo_error_": fitted.left_out.error()}
-    if fitted.machine is not None:
-        return attributes | _hinge_attributes(fitted.machine, fitted.spread) | _support_attributes(fitted.support)
-    machines = [member.machine for member in fitted.stack.members]
-    path = [row for machine in machines for row in machine.path]
-    attributes |= {"inference_": LeastSquares.name, "search_path_": path, "n_iter_": max(len(path), 1)}
-    relevances = relevance(machines[0].kernel, fitted.spread)
-    return attributes if relevances is None else {**attributes, "relevance_": relevances}
-
-
-def _hinge_attributes(machine: PairwiseMachine, spread: Array) -> Attributes:
-    """The attributes of the support vector machines."""
-    models, one = machine.models, len(machine.models) == 1
-    likelihoods: list[Likelihood] = [m.posterior_likelihood or m.likelihood for m in models]
-    margin: list[Any] = [m.likelihood for m in models]
-    C = [likelihood.C for likelihood in margin]
-    path = [row if one else {"pair": pair, **row} for m, pair in zip(models, machine.pairs) for row in m.path]
-    attributes: Attributes = {
-        "kernel_": models[0].kernel if one else [m.kernel for m in models],
-        "likelihood_": likelihoods[0] if one else likelihoods,
-        "C_": C[0] if one else np.array(C),
-        "posterior_": models[0].posterior if one else [m.posterior for m in models],
-        "inference_": models[0].posterior.method,
-        "log_evidence_": float(sum(m.log_evidence for m in models)),
-        "search_path_": path,
-        "n_iter_": max(len(path), 1),
-    }
-    relevances = [relevance(m.kernel, spread) for m in models]
-    if any(r is None for r in relevances):
-        return attributes
-    table = np.array(relevances)
-    return {**attributes, "pair_relevance_": table, "relevance_": table.mean(axis=0)}
-
-
-def _support_attributes(support: ClassSupport | None) -> Attributes:
-    """The attributes that refer to training rows."""
-    if support is None:
-        return {}
-    return {
-        "support_": support.indices,
-        "support_vectors_": support.vectors,
-        "dual_coef_": support.dual_coef,
-        "n_support_": support.n_support,
-        "margins_": support.margins,
-    }

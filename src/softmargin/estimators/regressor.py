@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from softmargin._linalg import Array
 from softmargin._typing import Attributes, KernelLike, MatrixLike, PartLike, Seed, VectorLike
+from softmargin.estimators._attributes import target_attributes
 from softmargin.estimators._base import (
     LatentEstimator,
     can_stream,
     check_choice,
     check_number,
     check_part,
-    relevance,
 )
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
 from softmargin.inference import INFERENCES, REPRODUCTIONS, Inference
@@ -207,7 +207,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
             return {**columns, "_fit": fitted, "y_center_": units.center, "y_scale_": units.scale}
 
         fitted = fit_regression(checked.source, settings, self._make_callback(tasks, attributes))
-        self._assign({**columns, **_attributes(fitted)})
+        self._assign({**columns, **target_attributes(fitted)})
         tasks.end()
         return self
 
@@ -227,7 +227,7 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         self._check_parameters()
         checked = self._read(X, y, sample_weight, large=True, reset=False)
         fitted = update_regression(self._fit, checked.source)
-        self._assign({**self._columns(), **_attributes(fitted)})
+        self._assign({**self._columns(), **target_attributes(fitted)})
         return self
 
     # -- fitting -------------------------------------------------------------------------------------------------
@@ -462,35 +462,3 @@ def _defaults() -> Attributes:
 def _is_same(value: Any, default: Any) -> bool:
     """Whether a parameter has its default value; parts need not be comparable."""
     return value is default or (type(value) is type(default) and bool(value == default))
-
-
-def _attributes(fitted: RegressionFit) -> Attributes:
-    """The fitted attributes of a regressor."""
-    model, units = fitted.model, fitted.units
-    likelihood: Any = model.likelihood.in_units(units.scale)
-    nugget = model.nugget(model.rows.X[:1])[0]
-    attributes: Attributes = {
-        "_fit": fitted,
-        "members_": fitted.members,
-        "weights_": fitted.weights,
-        "y_center_": units.center,
-        "y_scale_": units.scale,
-        "kernel_": fitted.kernel,
-        "likelihood_": likelihood,
-        **{f"{name}_": getattr(likelihood, name) for name in likelihood.param_names},
-        "noise_std_": float(units.scale * np.sqrt(model.likelihood.noise_variance + nugget)),
-        "posterior_": model.posterior,
-        "inference_": model.posterior.method,
-        "log_evidence_": fitted.log_evidence,
-        "search_path_": fitted.path,
-        "n_iter_": max(len(model.path), 1),
-        "gross_errors_": fitted.gross_errors,
-    }
-    optional = {
-        "relevance_": relevance(model.kernel, fitted.spread),
-        "loo_log_density_": fitted.loo_log_density,
-        "support_": fitted.support,
-        "support_vectors_": fitted.support_vectors,
-        "dual_coef_": fitted.dual_coef,
-    }
-    return attributes | {name: value for name, value in optional.items() if value is not None}

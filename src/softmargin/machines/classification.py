@@ -137,16 +137,28 @@ def fit_classification(
     """
     if isinstance(source, LocalRows):
         check_classification_targets(source.y)
-    if settings.through_inducing_points:
+    if settings.through_inducing_points and not _is_joint(source, settings):
         return _fit_source(source, settings, report)
     # Small matrices gain nothing from several BLAS threads, and on a busy machine the threads wait for each other.
     with threadpool_limits(1 if source.n_rows <= POLICY.search.one_thread_rows else None):
         return _fit_rows(source, settings, report)
 
 
+def _is_joint(source: Source, settings: ClassificationSettings) -> bool:
+    """Whether least-squares machines predict alone, which see rows in memory only but as many as there are."""
+    if settings.composition == "least_squares" and not isinstance(source, LocalRows):
+        raise ValueError(
+            "loss='least_squares' needs rows in memory and cannot fit a Dask collection; use loss='hinge', or fetch "
+            "the rows with .compute()"
+        )
+    many = settings.composition == "stack" and isinstance(source, LocalRows) and len(source.labels()) > 2
+    return settings.composition == "least_squares" or many
+
+
 def _fit_rows(source: Source, settings: ClassificationSettings, report: Report | None) -> ClassificationFit:
     """Fit with all rows at hand."""
     X, y, weight = source.take(np.arange(source.n_rows))
+    X = X.astype(np.float64, copy=False)
     classes, index = np.unique(y, return_inverse=True)
     check_classes(classes)
     log_weight = log_class_weights(settings.class_weight, classes, index, weight)
