@@ -27,7 +27,7 @@ from softmargin.machines import (
     update_classification,
 )
 from softmargin.rows import blockwise
-from softmargin.tuning import FixedLikelihood, HyperPrior, LatentModel, LikelihoodCoordinates, LogParameters
+from softmargin.tuning import FixedLikelihood, HyperPrior, LatentModel, LikelihoodCoordinates, LogParameters, part_of
 
 HINGE_NAMES = (
     "kernel_", "C_", "likelihood_", "posterior_", "log_evidence_", "pair_relevance_", "support_", "support_vectors_",
@@ -289,7 +289,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         return "stack" if self.stack and joint and not chosen else "hinge"
 
     def _is_least_squares(self) -> bool:
-        return isinstance(self.loss, LeastSquares) or (isinstance(self.loss, str) and self.loss == LeastSquares.name)
+        return isinstance(part_of(self.loss, self._losses()), LeastSquares)
 
     def _likelihood(self) -> LikelihoodCoordinates:
         """What is to be learnt of the loss: C, unless it is given or nothing is learnt."""

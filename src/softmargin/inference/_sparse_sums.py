@@ -21,7 +21,7 @@ from scipy.linalg import blas
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky
-from softmargin.kernels import contract_cross, contract_diag, contract_inputs, diag, gram, gram_single
+from softmargin.kernels import contract_cross, contract_diag, contract_inputs, diag, gram, gram_float32
 from softmargin.likelihoods import Likelihood
 from softmargin.rows import Workspace
 
@@ -85,7 +85,7 @@ class WhitenedPrior:
     def features(self, X: Any, out: Any = None) -> Features:
         """Whiten the cross-covariances of a block of rows, in the memory of `out` (rows, m) if given."""
         k_diag = diag(self.kernel, X)
-        K = gram_single(self.kernel, X, self.Z, out) if self.dtype == "float32" else gram(self.kernel, X, self.Z)
+        K = gram_float32(self.kernel, X, self.Z, out) if self.dtype == "float32" else gram(self.kernel, X, self.Z)
         F = solve_rows(self.rows_factor, K, overwrite=True)
         explained = np.einsum("ij,ij->i", F, F).astype(np.float64, copy=False)
         return Features(F, k_diag, np.maximum(k_diag - explained, SMALLEST_VARIANCE * k_diag))

@@ -17,9 +17,9 @@ from softmargin.kernels._evaluate import (
     evaluate,
     gram,
 )
+from softmargin.kernels._float32 import gram_float32
 from softmargin.kernels._named import KERNEL_NAMES, PrecomputedKernel, make_kernel
 from softmargin.kernels._roles import Role, roles
-from softmargin.kernels._single import gram_single
 from softmargin.kernels._theta import theta_setter
 from softmargin.kernels._transform import scale_kernel, without_white
 
@@ -35,7 +35,7 @@ __all__ = [
     "diag",
     "evaluate",
     "gram",
-    "gram_single",
+    "gram_float32",
     "make_kernel",
     "roles",
     "row_blocks",

@@ -13,7 +13,7 @@ from softmargin.least_squares.low_rank import LowRankRidge, LowRankRows
 from softmargin.least_squares.machine import LeastSquaresMachine
 from softmargin.least_squares.policy import LeastSquaresPolicy
 from softmargin.least_squares.rows import LabelledRows
-from softmargin.least_squares.search import Evaluation, LooObjective
+from softmargin.least_squares.search import LooObjective
 from softmargin.least_squares.softmax import SoftmaxFit, link_value
 from softmargin.least_squares.space import SearchSpace, default_kernel
 from softmargin.least_squares.sums import LowRankSums
@@ -21,7 +21,6 @@ from softmargin.least_squares.sums import LowRankSums
 __all__ = [
     "DenseRidge",
     "DenseRows",
-    "Evaluation",
     "LabelledRows",
     "LeastSquares",
     "LeastSquaresMachine",

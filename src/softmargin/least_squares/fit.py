@@ -17,10 +17,11 @@ from softmargin.least_squares.low_rank import LowRankRows
 from softmargin.least_squares.machine import DenseReduction, LeastSquaresMachine, Reduction
 from softmargin.least_squares.policy import LeastSquaresPolicy
 from softmargin.least_squares.rows import LabelledRows
-from softmargin.least_squares.search import Evaluation, LooObjective, climb
+from softmargin.least_squares.search import LooObjective, climb
 from softmargin.least_squares.softmax import Labels
 from softmargin.least_squares.space import SearchSpace
 from softmargin.least_squares.sums import LowRankSums
+from softmargin.search import Evaluation
 
 DEFAULT = LeastSquaresPolicy()
 

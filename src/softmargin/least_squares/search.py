@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from softmargin._linalg import Array, NotPositiveDefiniteError
 from softmargin.least_squares.softmax import Labels, link_value
 from softmargin.least_squares.space import SearchSpace
-from softmargin.search import LBFGS, notify
+from softmargin.search import LBFGS, Evaluation, notify
 
 
 class Outputs(Protocol):
@@ -26,7 +26,7 @@ class Outputs(Protocol):
         ...
 
 
-class Rows(Protocol):
+class SearchedRows(Protocol):
     """Training rows, dense or in low rank."""
 
     @property
@@ -39,23 +39,11 @@ class Rows(Protocol):
         ...
 
 
-class Evaluation(NamedTuple):
-    """The objective at one point, to be maximised."""
-
-    z: Array
-    value: float
-    """Leave-one-out log-likelihood plus log prior."""
-    gradient: Array | None
-    """Shape (n_z,); None where the regression could not be solved."""
-    criterion: float
-    """Leave-one-out log-likelihood."""
-
-
 @dataclass
 class LooObjective:
     """Leave-one-out log-likelihood of softmax(b M) plus log prior; every evaluation is recorded in `path`."""
 
-    rows: Rows = field(repr=False)
+    rows: SearchedRows = field(repr=False)
     labels: Labels = field(repr=False)
     space: SearchSpace
     stage: str = "search"
@@ -69,12 +57,12 @@ class LooObjective:
         try:
             outputs = self.rows.outputs(self.space.kernel_at(z[:-2]), float(noise_variance))
         except NotPositiveDefiniteError:
-            return Evaluation(z, -np.inf, None, -np.inf)
+            return Evaluation(z, -np.inf, None, -np.inf, None)
         link = link_value(outputs.M, float(slope), self.labels, self.rows.weight)
         d_theta, d_log_noise = outputs.pull(link.d_outputs)
         prior, gradient = self.space.log_prior(z)
         gradient = gradient + np.concatenate([d_theta, [d_log_noise, link.d_log_slope]])
-        evaluation = Evaluation(z, link.value + prior, gradient, link.value)
+        evaluation = Evaluation(z, link.value + prior, gradient, link.value, None)
         point = dict(zip(self.space.names, np.exp(z).tolist()))
         self.path.append(
             {"stage": self.stage, "objective": evaluation.value, "criterion": evaluation.criterion, **point}
@@ -85,6 +73,4 @@ class LooObjective:
 
 def climb(objective: LooObjective, start: Array, max_iter: int) -> Array:
     """Return the best z found from `start` in at most `max_iter` iterations of L-BFGS-B."""
-    # The search's own Evaluation has a posterior, which it never looks at.
-    function: Callable[[Array], Any] = objective
-    return LBFGS(max_iter=max_iter, tol=1e-3).maximise(function, start, objective.space.bounds).point
+    return LBFGS(max_iter=max_iter, tol=1e-3).maximise(objective, start, objective.space.bounds).point

@@ -25,7 +25,7 @@ from softmargin.inference.low_rank import (
     TiltedStatistic,
     WhitenedGaussian,
     WhitenedPrior,
-    leave_one_out,
+    low_rank_leave_one_out,
 )
 from softmargin.kernels import gram
 from softmargin.likelihoods import Likelihood
@@ -119,7 +119,7 @@ class LowRankObjective:
         d_params: Array | None = posterior.d_params
         if self.criterion == "loo":
             rows = self.rows
-            left = leave_one_out(
+            left = low_rank_leave_one_out(
                 posterior, rows.X, rows.y, likelihood, kernel, rows.weight, features=rows.features(prior)
             )
             value, d_theta, d_params = left.value, left.d_theta, left.d_params
@@ -226,7 +226,7 @@ def _is_better_link(link: Evaluation, margin: Evaluation, coordinates: Coordinat
     """Whether leave-one-out prefers the link model, given the handicap of the margin model."""
     model, posterior = coordinates.model(link.z), link.posterior
     likelihood = model.likelihood.normalised()
-    left = leave_one_out(posterior, rows.X, rows.y, likelihood, model.kernel, rows.weight, gradients=False)
+    left = low_rank_leave_one_out(posterior, rows.X, rows.y, likelihood, model.kernel, rows.weight, gradients=False)
     return left.value > margin.criterion - POLICY.search.handicap
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from softmargin._linalg import Array
-from softmargin.kernels import gram, gram_single
+from softmargin.kernels import gram, gram_float32
 from softmargin.rows import is_skewed
 from softmargin.search import LBFGS, Evaluation, Search, SearchResult
 from softmargin.tuning.coordinates import Coordinates
@@ -210,7 +210,7 @@ class StructureSearch:
         best: dict[int, Switch] = {}
         for group, point in candidates:
             kernel = objective.coordinates.model(point).kernel
-            gain = test.estimated_gain(gram_single(kernel, X, X)) if screen else test.expected_gain(gram(kernel, X))
+            gain = test.estimated_gain(gram_float32(kernel, X, X)) if screen else test.expected_gain(gram(kernel, X))
             if prior is not None:
                 gain += PRIOR_SHARE * min(prior(point)[0] - prior(at.z)[0], 0.0)
             if gain > (0.5 * self.least if screen else self.least) and (group not in best or gain > best[group].gain):

@@ -7,7 +7,7 @@ from scipy import sparse
 from softmargin.criteria import Problem
 from softmargin.criteria.loo import LeaveOneOut
 from softmargin.inference import EP
-from softmargin.inference.low_rank import LowRankEP, leave_one_out
+from softmargin.inference.low_rank import LowRankEP, low_rank_leave_one_out
 from softmargin.kernels import evaluate
 from softmargin.likelihoods import Hinge
 from softmargin.rows import LocalRows
@@ -25,7 +25,7 @@ def test_inducing_points_at_the_rows_give_full_leave_one_out(likelihood, kernel)
     at = evaluate(kernel, X)
     full = LeaveOneOut()(EP(tol=1e-9).infer(at.K, y, likelihood, weight), Problem(at.K, y, likelihood, weight))
     posterior = LowRankEP(tol=1e-9).infer_inputs(X, y, likelihood, kernel, weight, Z=X)
-    low = leave_one_out(posterior, X, y, likelihood, kernel, weight, rtol=1e-9)
+    low = low_rank_leave_one_out(posterior, X, y, likelihood, kernel, weight, rtol=1e-9)
     assert abs(low.value - full.value) < 1e-5
     np.testing.assert_allclose(low.d_theta, at.contract(full.d_gram), atol=1e-4)
     np.testing.assert_allclose(low.d_params, full.d_params, atol=1e-4)
@@ -37,7 +37,7 @@ def test_gradient_is_that_of_the_value(likelihood):
 
     def evaluated(kernel, likelihood=likelihood, gradients=False):
         posterior = LowRankEP(tol=1e-10).infer_inputs(X, y, likelihood, kernel, weight, Z=X[:25])
-        return leave_one_out(posterior, X, y, likelihood, kernel, weight, gradients=gradients, rtol=1e-10)
+        return low_rank_leave_one_out(posterior, X, y, likelihood, kernel, weight, gradients=gradients, rtol=1e-10)
 
     low = evaluated(KERNEL, gradients=True)
     np.testing.assert_allclose(
@@ -56,7 +56,7 @@ def test_value_is_that_of_refitting_without_the_row():
     """EP's cavities are close to refitting: 0.05 nats a row here."""
     X, y, _ = problem(Hinge(), n=60)
     solver = LowRankEP(tol=1e-8)
-    low = leave_one_out(
+    low = low_rank_leave_one_out(
         solver.infer_inputs(X, y, Hinge(2.0), KERNEL, Z=X[:30]), X, y, Hinge(2.0), KERNEL, gradients=False
     )
     for i in range(0, 60, 12):
@@ -72,7 +72,7 @@ def test_known_features_and_sparse_inputs_give_the_same():
     prior, rows = solver.prior(KERNEL, X[:25]), LocalRows(X, y, weight, block_rows=64)
     posterior = solver.infer_prior(rows, Hinge(2.0), prior)
     one, two, three = (
-        leave_one_out(posterior, inputs, y, Hinge(2.0), KERNEL, weight, features=features, rtol=1e-8)
+        low_rank_leave_one_out(posterior, inputs, y, Hinge(2.0), KERNEL, weight, features=features, rtol=1e-8)
         for inputs, features in ((X, None), (X, rows.features(prior)), (sparse.csr_matrix(X), None))
     )
     for other in (two, three):

@@ -2,7 +2,7 @@
 
 from softmargin.inference._sparse_sums import WhitenedGaussian, WhitenedPrior
 from softmargin.inference.low_rank.ep import LowRankEP
-from softmargin.inference.low_rank.loo import LeaveOneOutValue, leave_one_out
+from softmargin.inference.low_rank.loo import LeaveOneOutValue, low_rank_leave_one_out
 from softmargin.inference.low_rank.posterior import LowRankPosterior
 from softmargin.inference.low_rank.sums import TiltedStatistic
 
@@ -13,5 +13,5 @@ __all__ = [
     "TiltedStatistic",
     "WhitenedGaussian",
     "WhitenedPrior",
-    "leave_one_out",
+    "low_rank_leave_one_out",
 ]

@@ -36,7 +36,7 @@ class LeaveOneOutValue(NamedTuple):
     """ln P(y_i | the other rows), shape (n,)."""
 
 
-def leave_one_out(
+def low_rank_leave_one_out(
     posterior: LowRankPosterior,
     X: Any,
     y: Array,

@@ -22,7 +22,7 @@ Leaf = Callable[[slice, Single], Single | np.float32]
 """Evaluates some rows, into the given memory or as a constant."""
 
 
-def gram_single(kernel: Kernel, X: Inputs, Z: Inputs, out: Single | None = None) -> Single:
+def gram_float32(kernel: Kernel, X: Inputs, Z: Inputs, out: Single | None = None) -> Single:
     """Evaluate k(X, Z) in single precision, shape (n, m).
 
     Kernels other than sums and products of constants and radial kernels, and sparse inputs, are evaluated in double
