@@ -1,0 +1,65 @@
+"""The stack of a classifier: weights, warp, and how its members combine."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import softmax
+from scipy.stats import norm, rankdata
+
+from softmargin import BayesianSVC
+from softmargin.machines import Warp, stacking_weights
+
+
+def test_weights_maximise_the_penalised_score():
+    rng = np.random.default_rng(0)
+    log_p, weight = np.log(rng.uniform(0.05, 1, (40, 3))), rng.choice([1.0, 2.0], 40)
+
+    def loss(u):
+        w = softmax(u)
+        return -(weight @ np.log(np.exp(log_p) @ w)) - np.log(w).sum()
+
+    best = softmax(minimize(loss, np.zeros(3), tol=1e-10).x)
+    # The iteration ends when no weight moves by 1e-4; close to the end it moves by a fixed share of the distance.
+    np.testing.assert_allclose(stacking_weights(log_p, weight), best, atol=5e-3)
+
+
+def test_warp_gives_normal_scores_to_skewed_columns_alone():
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.normal(size=60), np.exp(2 * rng.normal(size=60)), np.arange(60) % 2])
+    warp = Warp.of(X, np.ones(60))
+    warped = warp(X)
+    np.testing.assert_array_equal(warped[:, [0, 2]], X[:, [0, 2]])
+    np.testing.assert_allclose(warped[:, 1], norm.ppf(rankdata(X[:, 1]) / 61))
+    # Constant outside the training rows.
+    assert warp(X[:1] * [1, 1e9, 1])[0, 1] == warped[:, 1].max()
+    assert Warp.of(X[:, [0, 2]], np.ones(60)) is None
+
+
+def test_a_weight_is_so_many_rows_of_a_warp():
+    values = np.exp(np.linspace(0, 5, 20))
+    weight = np.arange(20) % 3 + 1.0
+    copies = Warp.of(np.repeat(values, weight.astype(int))[:, None], np.ones(int(weight.sum())))
+    np.testing.assert_allclose(Warp.of(values[:, None], weight)(values[:, None]), copies(values[:, None]))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.normal(size=70), np.exp(2 * rng.normal(size=70))])
+    y = (X[:, 0] + np.log(X[:, 1]) + 0.5 * rng.normal(size=70) > 0).astype(int)
+    return BayesianSVC(random_state=0).fit(X, y), X
+
+
+def test_predictions_are_the_members_mixture(fitted):
+    model, X = fitted
+    assert [member.name for member in model.members_] == ["hinge", "least_squares", "least_squares_warped"]
+    mixture = sum(w * np.exp(member.log_proba(X)) for w, member in zip(model.weights_, model.members_))
+    np.testing.assert_allclose(model.predict_proba(X), mixture, rtol=1e-10)
+
+
+def test_prediction_probability_and_odds_agree(fitted):
+    model, X = fitted
+    p, odds = model.predict_proba(X), model.decision_function(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_allclose(odds, np.log(p[:, 1] / p[:, 0]), rtol=1e-8)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[p.argmax(axis=1)])
