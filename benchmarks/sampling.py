@@ -145,10 +145,10 @@ def nuts(K: np.ndarray, y: np.ndarray, C: float) -> tuple[float, float]:
 
 def as_draws(z: np.ndarray, spectrum: Spectrum, target: DataTarget) -> Draws:
     """One chain of whitened positions, shape (n_draws, n), as `Draws`."""
-    theta = z @ spectrum.root
+    f = z @ spectrum.root
     return Draws(
-        z[:, None], theta[:, None], target.slope(theta)[:, None],
-        target.log_weight(theta)[:, None], target.d_params(theta)[..., None],
+        z[:, None], f[:, None], target.slope(f)[:, None],
+        target.log_weight(f)[:, None], target.d_params(f)[..., None],
         1.0, np.zeros((len(z), 1)), 0.0, spectrum,
     )  # fmt: skip
 

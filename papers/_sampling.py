@@ -56,6 +56,6 @@ def _zero_share(K: np.ndarray, y: np.ndarray, C: float, trajectory: float, n_ste
     for k in range(n_steps):
         state, info = paper.step(rng, state, K, target, step, n_leapfrog=max(1, round(trajectory / step)))
         if 2 * k >= n_steps:
-            zero.append(np.all(y * state.theta >= 1, axis=1))
+            zero.append(np.all(y * state.f >= 1, axis=1))
             acceptance.append(info.acceptance)
     return float(np.mean(zero)), float(np.mean(acceptance))

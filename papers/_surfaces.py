@@ -153,7 +153,7 @@ def figure_7(out: Path, n_more: int) -> list[Claim]:
     _lines(out / "sollich2002_figure7.png", log_K0, curves, "log10 K0", _toy.corrupted())
     best = {name: _toy.peak(log_K0, curve) for name, curve in curves.items()}
     first, second = ([10**v for k, v in best.items() if f"set {i}" in k] for i in (1, 2))
-    clean = [d for d in _toy.draws() if np.all(d.y * d.theta > 0)][:n_more]
+    clean = [d for d in _toy.draws() if np.all(d.y * d.f > 0)][:n_more]
     rising = 0
     for data in clean:
         near, far = (_toy.point(data, _toy.C, k, _toy.LENGTH).evidence("conditional") for k in (_toy.K0, 1e3))

@@ -39,12 +39,12 @@ def pool(seed: int = 0) -> np.ndarray:
 
 def clean() -> Dataset:
     """The data set of figure 4: no label contradicts the target."""
-    return next(d for d in draws() if np.all(d.y * d.theta > 0))
+    return next(d for d in draws() if np.all(d.y * d.f > 0))
 
 
 def corrupted() -> Dataset:
     """The data set of figure 7: one label lies beyond the margin on the wrong side."""
-    return next(d for d in draws() if np.sum(d.y * d.theta < 0) == 1 and np.min(d.y * d.theta) < -1)
+    return next(d for d in draws() if np.sum(d.y * d.f < 0) == 1 and np.min(d.y * d.f) < -1)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def point(data: Dataset, C: float, K0: float, length: float, *, careful: bool = 
 
 def draw_target(ax, data: Dataset) -> None:
     """Draw the target and the examples."""
-    ax.plot(pool(), data.pool_theta, "k", linewidth=1, label="target")
+    ax.plot(pool(), data.pool_f, "k", linewidth=1, label="target")
     ax.plot(data.X.ravel(), data.y, "o", markersize=4, fillstyle="none", label="examples")
 
 

@@ -78,7 +78,7 @@ def _prediction(data, C: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     up = np.ones(len(x))
     latent = PRODUCT / C * shape(x, data.X) @ svm.beta
     predicted = np.exp(likelihood.normalised().log_prob(up, latent))
-    return latent, predicted, np.exp(Hinge(_toy.C).normalised().log_prob(up, data.pool_theta))
+    return latent, predicted, np.exp(Hinge(_toy.C).normalised().log_prob(up, data.pool_f))
 
 
 def _draw(path: Path, data, latent, Cs, evidences, probabilities) -> None:

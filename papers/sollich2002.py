@@ -126,9 +126,9 @@ def figure_4(out: Path) -> list[Claim]:
     axes[0].set_ylabel("theta(x)")
     _finish(figure, axes, out / "sollich2002_figure4.png", "x", "data set 1")
     errors = int(np.sum(data.y * hard.mean < 0))
-    target = np.interp(GRID, _toy.pool(), data.pool_theta)
+    target = np.interp(GRID, _toy.pool(), data.pool_f)
     agree = 100 * float(np.mean(np.sign(fit) == np.sign(target)))
-    share = float(np.mean([np.all(d.y * d.theta > 0) for d in _toy.draws()]))
+    share = float(np.mean([np.all(d.y * d.f > 0) for d in _toy.draws()]))
     return [
         Claim(
             "Figure 4",
@@ -153,7 +153,7 @@ def figures_9_and_10(out: Path, n_draws: int) -> list[Claim]:
     up = np.ones(len(GRID))
     p = {name: np.exp(likelihood.normalised().log_prob(up, value)) for name, value in latent.items()}
     p["average (33)"] = np.exp(posterior.log_predictive(likelihood, up, K_star, diag))
-    target = np.interp(GRID, _toy.pool(), data.pool_theta)
+    target = np.interp(GRID, _toy.pool(), data.pool_f)
     truth = np.exp(likelihood.normalised().log_prob(up, target))
     figure, axes = _subplots(3, 1)
     for name, value in p.items():
@@ -206,7 +206,7 @@ def _figure_9(p: dict[str, np.ndarray], truth: np.ndarray) -> list[Claim]:
 def _figure_10(latent: dict[str, np.ndarray], posterior) -> list[Claim]:
     at_map, mean = latent["MAP (37)"], latent["mean (36)"]
     larger = 100 * float(np.mean(np.abs(mean) > np.abs(at_map)))
-    theta = posterior.draws.theta.reshape(-1, posterior.draws.theta.shape[-1])
+    theta = posterior.draws.f.reshape(-1, posterior.draws.f.shape[-1])
     outward = skew(theta, axis=0) * np.sign(posterior.mean)
     return [
         Claim(

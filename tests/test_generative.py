@@ -15,21 +15,21 @@ LIKELIHOOD = Hinge(2.0)
 
 
 def test_prior_has_the_kernel_as_covariance():
-    theta = sample_prior(KERNEL, POOL, 20000, random_state=0)
+    f = sample_prior(KERNEL, POOL, 20000, random_state=0)
     # Relative error of a covariance from 20,000 draws: about 1/sqrt(10,000), times 1.25; 5 standard errors.
-    np.testing.assert_allclose(theta.T @ theta / 20000, KERNEL(POOL), atol=0.07)
+    np.testing.assert_allclose(f.T @ f / 20000, KERNEL(POOL), atol=0.07)
 
 
 def test_effective_prior_equals_the_reweighted_prior():
     n_examples = 6
-    theta = sample_prior(KERNEL, POOL, 200_000, random_state=0)
-    share = np.mean(np.exp(LIKELIHOOD.log_v(theta)), axis=1) ** n_examples
+    f = sample_prior(KERNEL, POOL, 200_000, random_state=0)
+    share = np.mean(np.exp(LIKELIHOOD.log_v(f)), axis=1) ** n_examples
     share /= share.sum()
-    expected = share @ theta**2
+    expected = share @ f**2
     found = sample_effective_prior(
         KERNEL, POOL, LIKELIHOOD, n_examples, 2048, schedule=Schedule(16, 128, n_moves=5), random_state=1
     )
-    # theta^2 has sd about 1.5 times its mean: standard error 0.05 from some 1500 effective samples; 4.5 of them.
+    # f^2 has sd about 1.5 times its mean: standard error 0.05 from some 1500 effective samples; 4.5 of them.
     np.testing.assert_allclose(np.mean(found**2, axis=0), expected, atol=0.25)
     # The effect itself is much larger than that.
     assert np.all(expected > 1.25 + 0.3)
@@ -52,7 +52,7 @@ def test_annealing_agrees_with_rejection():
     options = {"n_examples": 4, "n_datasets": 1500, "random_state": 0}
     drawn = sample_datasets(KERNEL, POOL, LIKELIHOOD, schedule=Schedule(16, 256, n_moves=5), **options)
     rejected = sample_datasets(KERNEL, POOL, LIKELIHOOD, method="rejection", **options)
-    size = [np.array([np.mean(np.abs(d.theta)) for d in sets]) for sets in (drawn, rejected)]
+    size = [np.array([np.mean(np.abs(d.f)) for d in sets]) for sets in (drawn, rejected)]
     assert ks_2samp(*size).pvalue > 1e-3
     ups = [np.bincount([int(np.sum(d.y > 0)) for d in sets], minlength=5) for sets in (drawn, rejected)]
     assert chi2_contingency(np.array(ups)).pvalue > 1e-3
@@ -60,11 +60,11 @@ def test_annealing_agrees_with_rejection():
 
 def test_labels_follow_the_class_probability():
     sets = sample_datasets(KERNEL, POOL, LIKELIHOOD, 50, 40, random_state=0)
-    y, theta = np.concatenate([d.y for d in sets]), np.concatenate([d.theta for d in sets])
-    p = LIKELIHOOD.normalised().prob(1.0, theta)
+    y, f = np.concatenate([d.y for d in sets]), np.concatenate([d.f for d in sets])
+    p = LIKELIHOOD.normalised().prob(1.0, f)
     # 2000 labels: the deviation from the sum of their probabilities has this standard deviation.
     assert abs(np.sum(y > 0) - p.sum()) < 4 * np.sqrt(np.sum(p * (1 - p)))
-    assert all(d.X.shape == (50, 1) and d.pool_theta.shape == (12,) for d in sets)
+    assert all(d.X.shape == (50, 1) and d.pool_f.shape == (12,) for d in sets)
 
 
 def test_hopeless_rejection_says_so(monkeypatch):

@@ -1,9 +1,9 @@
 """Samples from the model itself: latent functions and whole data sets (Sollich 2002, sections 2 and 3, figures 1-3).
 
-The normalised model is P(theta) proportional to Q(theta) N(theta)^n, where N(theta) is the average of
-v = Q(+1 | theta(x)) + Q(-1 | theta(x)) over the inputs: functions that would cause many rejections are rarer in it than
-in the prior. A data set is drawn from it by the rejection procedure (draw theta, then inputs and labels with
-Q(y | theta), and start again with a new theta with probability 1 - v at every example), which succeeds about once
+The normalised model is P(f) proportional to Q(f) N(f)^n, where N(f) is the average of
+v = Q(+1 | f(x)) + Q(-1 | f(x)) over the inputs: functions that would cause many rejections are rarer in it than
+in the prior. A data set is drawn from it by the rejection procedure (draw f, then inputs and labels with
+Q(y | f), and start again with a new f with probability 1 - v at every example), which succeeds about once
 in 1/N^n attempts; annealing from the prior to the effective prior does the same at any n.
 """
 
@@ -29,14 +29,14 @@ class Dataset(NamedTuple):
     """Inputs, shape (n_examples, n_features)."""
     y: Array
     """Labels -1 and +1 (or regression targets), shape (n_examples,)."""
-    theta: Array
+    f: Array
     """The latent function at the inputs, shape (n_examples,)."""
-    pool_theta: Array
+    pool_f: Array
     """The latent function at every candidate input, shape (n_pool,)."""
 
 
 def sample_prior(kernel: Kernel, X: Array, n_samples: int = 1, random_state: Any = None) -> Array:
-    """Draw latent functions from the Gaussian-process prior Q(theta).
+    """Draw latent functions from the Gaussian-process prior Q(f).
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def sample_prior(kernel: Kernel, X: Array, n_samples: int = 1, random_state: Any
 
     Returns
     -------
-    theta : ndarray of shape (n_samples, n)
+    f : ndarray of shape (n_samples, n)
 
     Examples
     --------
@@ -71,7 +71,7 @@ def sample_effective_prior(
     schedule: Schedule | None = None,
     random_state: Any = None,
 ) -> Array:
-    """Draw latent functions from the effective prior P(theta) of a data set of `n_examples`.
+    """Draw latent functions from the effective prior P(f) of a data set of `n_examples`.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def sample_effective_prior(
 
     Returns
     -------
-    theta : ndarray of shape (n_samples, n)
+    f : ndarray of shape (n_samples, n)
     """
     if likelihood.is_normalised or n_examples == 0:
         return sample_prior(kernel, X, n_samples, random_state)
@@ -100,8 +100,8 @@ def sample_effective_prior(
         everywhere = np.concatenate([X, inputs])
         weight = np.concatenate([np.zeros(len(X)), np.ones(len(inputs))])
     reference = Reference.prior(kernels.gram(kernel, everywhere))
-    theta = _annealed(rng, reference, JointNormaliser(likelihood, float(n_examples), weight), n_samples, schedule)
-    return theta[:, : len(X)]
+    f = _annealed(rng, reference, JointNormaliser(likelihood, float(n_examples), weight), n_samples, schedule)
+    return f[:, : len(X)]
 
 
 def sample_datasets(
@@ -145,7 +145,7 @@ def sample_datasets(
     functions = sample_effective_prior(
         kernel, inputs, likelihood, n_examples, n_datasets, schedule=schedule, random_state=rng
     )
-    return [_examples(rng, inputs, theta, likelihood, n_examples) for theta in functions]
+    return [_examples(rng, inputs, f, likelihood, n_examples) for f in functions]
 
 
 def _annealed(
@@ -154,7 +154,7 @@ def _annealed(
     """Samples from different islands first, so that few of them share an ancestor."""
     if schedule is None:
         schedule = Schedule(n_particles=max(32, -(-n_samples // 16) * 2), n_moves=5)
-    particles = anneal(rng, reference, target, schedule).theta
+    particles = anneal(rng, reference, target, schedule).f
     shape = (schedule.n_islands, schedule.n_particles)
     if n_samples > shape[0] * shape[1]:
         raise ValueError(f"the schedule has {shape[0] * shape[1]} particles for {n_samples} samples; raise n_particles")
@@ -162,13 +162,13 @@ def _annealed(
     return particles[order[:n_samples]]
 
 
-def _examples(rng: np.random.Generator, inputs: Array, theta: Array, likelihood: Any, n_examples: int) -> Dataset:
-    """Inputs with probability proportional to v(theta(x)), then labels with P(y | x, theta)."""
-    share = np.ones(len(theta)) if likelihood.is_normalised else np.exp(likelihood.log_v(theta))
+def _examples(rng: np.random.Generator, inputs: Array, f: Array, likelihood: Any, n_examples: int) -> Dataset:
+    """Inputs with probability proportional to v(f(x)), then labels with P(y | x, f)."""
+    share = np.ones(len(f)) if likelihood.is_normalised else np.exp(likelihood.log_v(f))
     index = rng.choice(len(inputs), size=n_examples, p=share / share.sum())
-    up = np.exp(likelihood.normalised().log_prob(np.ones(n_examples), theta[index]))
+    up = np.exp(likelihood.normalised().log_prob(np.ones(n_examples), f[index]))
     y = np.where(rng.random(n_examples) < up, 1.0, -1.0)
-    return Dataset(inputs[index], y, theta[index], theta)
+    return Dataset(inputs[index], y, f[index], f)
 
 
 def _by_rejection(
@@ -178,15 +178,15 @@ def _by_rejection(
     root = Spectrum.of(kernels.gram(kernel, inputs)).root
     found: list[Dataset] = []
     for _ in range(MAX_BATCHES):
-        theta = rng.standard_normal((256, len(root))) @ root
+        f = rng.standard_normal((256, len(root))) @ root
         index = rng.integers(len(inputs), size=(256, n_examples))
-        latent = np.take_along_axis(theta, index, axis=1)
+        latent = np.take_along_axis(f, index, axis=1)
         up, down = (np.exp(likelihood.log_prob(label, latent)) for label in (1.0, -1.0))
         uniform = rng.random(latent.shape)
-        # Label +1 with probability Q(+1 | theta), -1 with Q(-1 | theta), otherwise start again.
+        # Label +1 with probability Q(+1 | f), -1 with Q(-1 | f), otherwise start again.
         y = np.where(uniform < up, 1.0, -1.0)
         for i in np.flatnonzero(np.all(uniform < up + down, axis=1)):
-            found.append(Dataset(inputs[index[i]], y[i], latent[i], theta[i]))
+            found.append(Dataset(inputs[index[i]], y[i], latent[i], f[i]))
             if len(found) == n_datasets:
                 return found
     raise RuntimeError(

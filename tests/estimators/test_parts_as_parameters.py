@@ -68,7 +68,7 @@ def test_what_is_set_is_used():
     rough, fine = (BayesianSVC(inference=EP(tol=tol), search=None).fit(X, Y).posterior_ for tol in (1e-1, 1e-10))
     assert rough.n_iter < fine.n_iter
     sampled = BayesianSVC(inference=SAMPLER, search=None).fit(X, Y).posterior_
-    assert sampled.draws.theta.shape[:2] == (20, 4)
+    assert sampled.draws.f.shape[:2] == (20, 4)
     assert len(BayesianSVC(search=RandomWalk(max_iter=1), criterion="loo").fit(X, Y).search_path_) <= 1 + 6
     # A search given as an object has its own cap, not the estimator's.
     short, long = (BayesianSVC(search=LBFGS(max_iter=n), max_iter=50).fit(X, Y).n_iter_ for n in (1, 30))

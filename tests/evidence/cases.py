@@ -13,5 +13,5 @@ def toy(n=50, seed=0):
     x = np.sort(rng.random(n))
     K = 1.25 * np.exp(-((x[:, None] - x) ** 2) / (2 * 0.05**2))
     values, vectors = np.linalg.eigh(K)
-    theta = vectors @ (np.sqrt(np.maximum(values, 0)) * rng.standard_normal(n))
-    return K, np.sign(theta)
+    f = vectors @ (np.sqrt(np.maximum(values, 0)) * rng.standard_normal(n))
+    return K, np.sign(f)

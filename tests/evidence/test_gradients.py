@@ -17,8 +17,8 @@ def _log_z(target, gram):
     from scipy.special import logsumexp, ndtri
     from scipy.stats import qmc
 
-    theta = ndtri(qmc.Sobol(3, rng=0).random_base2(16)) @ Spectrum.of(gram).root
-    return float(logsumexp(target.log_weight(theta)) - 16 * np.log(2))
+    f = ndtri(qmc.Sobol(3, rng=0).random_base2(16)) @ Spectrum.of(gram).root
+    return float(logsumexp(target.log_weight(f)) - 16 * np.log(2))
 
 
 def _target(kind, C, loss):
@@ -73,7 +73,7 @@ def test_low_variance_beats_the_plain_estimate():
 
     for seed in range(10):
         particles = anneal(np.random.default_rng(seed), Reference.prior(spectrum), target, Schedule(8, 32))
-        slope = target.slope(particles.theta)
+        slope = target.slope(particles.f)
         z = (particles.z @ spectrum.vectors * spectrum.inverse_root_values) @ spectrum.vectors.T
         plain.append(0.5 * np.sum((z.T @ slope / len(z)) * d_scale))
         mirrored.append(np.sum(gram_gradient(spectrum, particles.z, slope) * d_scale))

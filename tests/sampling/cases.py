@@ -40,10 +40,10 @@ class Exact:
 
 
 def exact(target, gram=K):
-    theta = NOISE @ Spectrum.of(gram).root
-    w = np.exp(target.log_weight(theta))
+    f = NOISE @ Spectrum.of(gram).root
+    w = np.exp(target.log_weight(f))
     share = w / w.sum()
-    return Exact(float(np.log(w.mean())), share @ theta, share @ theta**2, target.d_params(theta) @ share)
+    return Exact(float(np.log(w.mean())), share @ f, share @ f**2, target.d_params(f) @ share)
 
 
 def gram_gradient_by_differences(target, h=1e-2):

@@ -42,7 +42,7 @@ def test_fixed_levels_are_kept():
 def test_remaining_particles_are_samples():
     target = TARGETS["hinge"]
     estimate = anneal(np.random.default_rng(0), REFERENCES["prior"], target, Schedule(16, 256, n_moves=6))
-    means = estimate.theta.reshape(16, 256, 3).mean(axis=1)
+    means = estimate.f.reshape(16, 256, 3).mean(axis=1)
     error = means.std(axis=0, ddof=1) / 4
     assert np.all(np.abs(means.mean(axis=0) - exact(target).mean) < 4.5 * error)
 

@@ -1,7 +1,7 @@
 """Simulation-based calibration and Geweke's joint-distribution test of the samplers (slow).
 
-The joint distribution is proportional to N(theta; 0, K) prod Q(y_i | theta_i): theta is drawn from the prior and the
-labels with probabilities Q(+1 | theta), Q(-1 | theta), starting again when neither comes up.
+The joint distribution is proportional to N(f; 0, K) prod Q(y_i | theta_i): f is drawn from the prior and the
+labels with probabilities Q(+1 | f), Q(-1 | f), starting again when neither comes up.
 """
 
 import numpy as np
@@ -19,31 +19,31 @@ ROOT = REFERENCES["prior"].spectrum.root
 
 
 def draw_joint(rng, likelihood, n_draws):
-    """Exact draws (theta, y), each of shape (n_draws, 3), by rejection."""
+    """Exact draws (f, y), each of shape (n_draws, 3), by rejection."""
     thetas, labels = [], []
     while sum(map(len, thetas)) < n_draws:
-        theta = rng.standard_normal((n_draws, 3)) @ ROOT
-        up, down = (np.exp(likelihood.log_prob(y, theta)) for y in (1.0, -1.0))
-        uniform = rng.random(theta.shape)
+        f = rng.standard_normal((n_draws, 3)) @ ROOT
+        up, down = (np.exp(likelihood.log_prob(y, f)) for y in (1.0, -1.0))
+        uniform = rng.random(f.shape)
         keep = np.all(uniform < up + down, axis=1)
-        thetas.append(theta[keep])
+        thetas.append(f[keep])
         labels.append(np.where(uniform < up, 1.0, -1.0)[keep])
     return np.concatenate(thetas)[:n_draws], np.concatenate(labels)[:n_draws]
 
 
-def rank_p_values(rng, theta, y, likelihood, reference, settings):
-    """p-values of uniform ranks among 19 independent chains, for each theta.
+def rank_p_values(rng, f, y, likelihood, reference, settings):
+    """p-values of uniform ranks among 19 independent chains, for each f.
 
     Data sets with the same labels (there are 8 labelings) share one run, 19 chains for each.
     """
     ranks = []
     for labels in np.unique(y, axis=0):
-        true, target = theta[np.all(y == labels, axis=1)], DataTarget(labels, likelihood)
+        true, target = f[np.all(y == labels, axis=1)], DataTarget(labels, likelihood)
         last = sample(rng, reference, target, Settings(n_chains=19 * len(true), **settings))
-        draws = last.theta[-1].reshape(len(true), 19, 3)
+        draws = last.f[-1].reshape(len(true), 19, 3)
         ranks.append(np.sum(draws < true[:, None], axis=1))
     counts = [np.bincount(column, minlength=20) for column in np.concatenate(ranks).T]
-    expected = len(theta) / 20
+    expected = len(f) / 20
     return np.array([chi2.sf(np.sum((c - expected) ** 2 / expected), 19) for c in counts])
 
 
@@ -52,14 +52,14 @@ def rank_p_values(rng, theta, y, likelihood, reference, settings):
 @pytest.mark.parametrize("sampler", SAMPLERS)
 def test_ranks_are_uniform(sampler, reference, likelihood):
     rng = np.random.default_rng(0)
-    theta, y = draw_joint(rng, likelihood, 500)
+    f, y = draw_joint(rng, likelihood, 500)
     settings = {
         "sampler": sampler,
         "n_warmup": 120 if sampler == "paper" else 40,
         "n_draws": 1,
         "thin": 20 if sampler == "paper" else 6,
     }
-    p = rank_p_values(rng, theta, y, likelihood, REFERENCES[reference], settings)
+    p = rank_p_values(rng, f, y, likelihood, REFERENCES[reference], settings)
     # 12 cases of 3 p-values.
     assert np.all(p > 1e-4)
 
@@ -67,13 +67,13 @@ def test_ranks_are_uniform(sampler, reference, likelihood):
 def steppers():
     prior = REFERENCES["prior"]
 
-    def rotate(rng, theta, target):
-        z = np.linalg.solve(ROOT, theta.T).T
-        return rotation.step(rng, rotation.init(prior, target, z), prior, target, 0.3)[0].theta
+    def rotate(rng, f, target):
+        z = np.linalg.solve(ROOT, f.T).T
+        return rotation.step(rng, rotation.init(prior, target, z), prior, target, 0.3)[0].f
 
-    def slide(rng, theta, target):
-        z = np.linalg.solve(ROOT, theta.T).T
-        return ess.step(rng, ess.init(prior, target, z), prior, target)[0].theta
+    def slide(rng, f, target):
+        z = np.linalg.solve(ROOT, f.T).T
+        return ess.step(rng, ess.init(prior, target, z), prior, target)[0].f
 
     return {"rotation": rotate, "slice": slide}
 
@@ -84,29 +84,29 @@ class PerChain:
     def __init__(self, y, likelihood):
         self.inner = DataTarget(y, likelihood)
 
-    def log_weight(self, theta):
-        return self.inner.log_weight(theta)
+    def log_weight(self, f):
+        return self.inner.log_weight(f)
 
-    def slope(self, theta):
-        return self.inner.slope(theta)
+    def slope(self, f):
+        return self.inner.slope(f)
 
-    def d_params(self, theta):
-        return self.inner.d_params(theta)
+    def d_params(self, f):
+        return self.inner.d_params(f)
 
 
 def geweke(rng, likelihood, step, n_chains=4000, n_steps=30):
-    """Largest deviation, in standard errors, of moments of (theta, y) after alternating y | theta and theta | y."""
-    theta, y = draw_joint(rng, likelihood, n_chains)
+    """Largest deviation, in standard errors, of moments of (f, y) after alternating y | f and f | y."""
+    f, y = draw_joint(rng, likelihood, n_chains)
     link = likelihood.normalised()
     for _ in range(n_steps):
-        theta = step(rng, theta, y)
-        y = np.where(rng.random(theta.shape) < link.prob(1.0, theta), 1.0, -1.0)
+        f = step(rng, f, y)
+        y = np.where(rng.random(f.shape) < link.prob(1.0, f), 1.0, -1.0)
     other_theta, other_y = draw_joint(rng, likelihood, 4 * n_chains)
 
-    def features(theta, y):
-        return np.concatenate([theta, theta**2, theta * y, np.abs(theta), np.maximum(1 - y * theta, 0)], axis=1)
+    def features(f, y):
+        return np.concatenate([f, f**2, f * y, np.abs(f), np.maximum(1 - y * f, 0)], axis=1)
 
-    a, b = features(theta, y), features(other_theta, other_y)
+    a, b = features(f, y), features(other_theta, other_y)
     return np.max(np.abs(a.mean(axis=0) - b.mean(axis=0)) / np.sqrt(a.var(axis=0) / len(a) + b.var(axis=0) / len(b)))
 
 
@@ -114,19 +114,19 @@ def geweke(rng, likelihood, step, n_chains=4000, n_steps=30):
 @pytest.mark.parametrize("likelihood", [Hinge(2.0), SquaredHinge(2.0)])
 def test_joint_distribution_is_left_alone(name, likelihood):
     move = steppers()[name]
-    step = lambda rng, theta, y: move(rng, theta, PerChain(y, likelihood))  # noqa: E731
+    step = lambda rng, f, y: move(rng, f, PerChain(y, likelihood))  # noqa: E731
     if name == "slice":
         # Slice sampling evaluates subsets of chains, so each chain takes its labels along.
-        step = lambda rng, theta, y: _by_labels(rng, theta, y, likelihood, move)  # noqa: E731
+        step = lambda rng, f, y: _by_labels(rng, f, y, likelihood, move)  # noqa: E731
     # 15 features, 4 cases: |normal| > 4.5 has probability 7e-6 each.
     assert geweke(np.random.default_rng(1), likelihood, step) < 4.5
 
 
-def _by_labels(rng, theta, y, likelihood, move):
-    out = np.empty_like(theta)
+def _by_labels(rng, f, y, likelihood, move):
+    out = np.empty_like(f)
     for labels in np.unique(y, axis=0):
         rows = np.all(y == labels, axis=1)
-        out[rows] = move(rng, theta[rows], DataTarget(labels, likelihood))
+        out[rows] = move(rng, f[rows], DataTarget(labels, likelihood))
     return out
 
 
@@ -134,18 +134,18 @@ def papers_step(flip):
     """The paper's step with its momentum kept from step to step."""
     memory = {}
 
-    def step(rng, theta, y):
+    def step(rng, f, y):
         if "momentum" not in memory:
             inverse = np.linalg.inv(K)
             memory["inverse"] = inverse
-            memory["momentum"] = rng.multivariate_normal(np.zeros(3), inverse, size=len(theta))
+            memory["momentum"] = rng.multivariate_normal(np.zeros(3), inverse, size=len(f))
         momentum = memory["momentum"]
-        state = paper.State(theta @ memory["inverse"], theta, momentum, momentum @ K)
+        state = paper.State(f @ memory["inverse"], f, momentum, momentum @ K)
         target = PerChain(y, Hinge(2.0))
         for _ in range(4):
             state, _ = paper.step(rng, state, K, target, 0.5, n_leapfrog=2, flip=flip)
         memory["momentum"] = state.momentum
-        return state.theta
+        return state.f
 
     return step
 

@@ -35,12 +35,12 @@ def test_moments_agree_with_integration(posterior):
 
 
 def test_new_rows_agree_with_integration(posterior):
-    theta = NOISE @ Spectrum.of(K).root
-    share = np.exp(TARGETS["hinge"].log_weight(theta))
+    f = NOISE @ Spectrum.of(K).root
+    share = np.exp(TARGETS["hinge"].log_weight(f))
     share /= share.sum()
     weights = np.linalg.solve(K, K_STAR.T)
     variance = K_DIAG - np.sum(K_STAR.T * weights, axis=0)
-    means = theta @ weights
+    means = f @ weights
     mean = share @ means
     assert np.allclose(posterior.latent_mean(K_STAR), mean, atol=0.04)
     expected = variance + share @ means**2 - mean**2
@@ -91,7 +91,7 @@ def test_agrees_with_ep_at_forty_rows(likelihood, sampler):
 def test_singular_gram_matrix_needs_no_jitter():
     twice = np.repeat(np.arange(3), 2)
     posterior = HMC(n_draws=100, check=False).infer(K[np.ix_(twice, twice)], Y[twice], Hinge(1.0))
-    np.testing.assert_allclose(posterior.draws.theta[..., ::2], posterior.draws.theta[..., 1::2], atol=1e-6)
+    np.testing.assert_allclose(posterior.draws.f[..., ::2], posterior.draws.f[..., 1::2], atol=1e-6)
     merged = HMC(n_draws=100, check=False).infer(K, Y, Hinge(1.0), weight=np.full(3, 2.0))
     np.testing.assert_allclose(posterior.mean[::2], merged.mean, atol=0.1)
 

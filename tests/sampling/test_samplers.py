@@ -12,7 +12,7 @@ N_CHAINS = 64
 
 def deviations(draws, truth):
     """Deviations from the truth in standard errors; chains are independent, so their means give the error."""
-    chains = [draws.theta, draws.theta**2, draws.d_params.transpose(1, 2, 0)]
+    chains = [draws.f, draws.f**2, draws.d_params.transpose(1, 2, 0)]
     found = []
     for values, true in zip(chains, (truth.mean, truth.square, truth.d_params), strict=True):
         means = values.mean(axis=0)
@@ -32,7 +32,7 @@ def test_averages_agree_with_integration(name, sampler, reference):
     )
     # 64 chains: Student's t with 63 degrees of freedom. |t| > 4.5 has probability 3e-5 for each of some 300 numbers.
     assert np.max(np.abs(deviations(draws, exact(TARGETS[name])))) < 4.5
-    np.testing.assert_allclose(draws.theta, draws.z @ REFERENCES[reference].spectrum.root, atol=1e-8)
+    np.testing.assert_allclose(draws.f, draws.z @ REFERENCES[reference].spectrum.root, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -50,7 +50,7 @@ def test_gradient_agrees_with_differences(name):
 
 
 def _long_run_of_the_papers_sampler(flip):
-    """Deviations of <theta> in standard errors, with steps so large that a third is rejected."""
+    """Deviations of <f> in standard errors, with steps so large that a third is rejected."""
     target = TARGETS["hinge"]
     rng = np.random.default_rng(0)
     state = paper.init(K, np.zeros((512, 3)))
@@ -58,7 +58,7 @@ def _long_run_of_the_papers_sampler(flip):
     for i in range(1100):
         state, _ = paper.step(rng, state, K, target, 0.5, n_leapfrog=2, flip=flip)
         if i >= 100:
-            total += state.theta
+            total += state.f
     means = total / 1000
     return (means.mean(axis=0) - exact(target).mean) / (means.std(axis=0, ddof=1) / np.sqrt(512))
 
@@ -78,7 +78,7 @@ def test_power_zero_samples_the_reference():
     assert np.all(info.accepted)
     assert np.max(np.abs(info.energy_error)) < 1e-12
     error = np.sqrt(np.diag(reference.covariance) / 4096)
-    assert np.all(np.abs(state.theta.mean(axis=0) - reference.mean) < 4.5 * error)
+    assert np.all(np.abs(state.f.mean(axis=0) - reference.mean) < 4.5 * error)
 
 
 def test_energy_error_shrinks_with_the_square_of_the_step():
@@ -98,7 +98,7 @@ def test_same_seed_same_draws():
     runs = [
         sample(np.random.default_rng(5), REFERENCES["sites"], TARGETS["hinge"], Settings(n_draws=5)) for _ in range(2)
     ]
-    np.testing.assert_array_equal(runs[0].theta, runs[1].theta)
+    np.testing.assert_array_equal(runs[0].f, runs[1].f)
 
 
 @pytest.mark.parametrize("wrong", [{"sampler": "nuts"}, {"n_chains": 0}, {"n_draws": 0}])

@@ -47,26 +47,26 @@ def log_row(kind, y, f, C, epsilon, log_constant):
 
 
 @njit(cache=True)
-def _log_weight(theta, done, kind, is_joint, y, weight, C, epsilon, log_constant):
+def _log_weight(f, done, kind, is_joint, y, weight, C, epsilon, log_constant):
     """ln w_k: the first `done` rows, or `done` times ln of the average of v."""
     total = 0.0
     if is_joint:
-        for t in range(len(theta)):
-            total += weight[t] * np.exp(log_row(kind, y[t], theta[t], C, epsilon, log_constant))
+        for t in range(len(f)):
+            total += weight[t] * np.exp(log_row(kind, y[t], f[t], C, epsilon, log_constant))
         return done * np.log(total)
     for t in range(int(done)):
-        total += weight[t] * log_row(kind, y[t], theta[t], C, epsilon, log_constant)
+        total += weight[t] * log_row(kind, y[t], f[t], C, epsilon, log_constant)
     return total
 
 
 @njit(cache=True)
-def _log_ratio(theta, low, high, kind, is_joint, y, weight, C, epsilon, log_constant):
+def _log_ratio(f, low, high, kind, is_joint, y, weight, C, epsilon, log_constant):
     """ln w_{k+1} - ln w_k."""
     if is_joint:
-        return _log_weight(theta, high - low, kind, is_joint, y, weight, C, epsilon, log_constant)
+        return _log_weight(f, high - low, kind, is_joint, y, weight, C, epsilon, log_constant)
     total = 0.0
     for t in range(int(low), int(high)):
-        total += weight[t] * log_row(kind, y[t], theta[t], C, epsilon, log_constant)
+        total += weight[t] * log_row(kind, y[t], f[t], C, epsilon, log_constant)
     return total
 
 
@@ -74,7 +74,7 @@ def _log_ratio(theta, low, high, kind, is_joint, y, weight, C, epsilon, log_cons
 def run_chain(
     rng,
     moves,
-    slope_is_theta,
+    slope_is_f,
     kind,
     is_joint,
     y,
@@ -88,43 +88,43 @@ def run_chain(
 ):
     """ln of the averages of w_{k+1}/w_k, shape (n_links,), of one chain through all links."""
     n_variables, n = moves.shape
-    x, theta, trial = np.zeros(n_variables), np.zeros(n), np.zeros(n)
+    x, f, trial = np.zeros(n_variables), np.zeros(n), np.zeros(n)
     scale = np.ones(n_variables)
     for j in range(n_variables):
         x[j] = rng.standard_normal()
-        if slope_is_theta:
+        if slope_is_f:
             # The prior of beta has the precision K: its rows' own scale is 1/sqrt(K_jj).
             scale[j] = 1.0 / np.sqrt(moves[j, j])
             x[j] = 0.0
     for j in range(n_variables):
-        theta += x[j] * moves[j]
+        f += x[j] * moves[j]
     result = np.empty(len(powers) - 1)
     step = 1.0
     for k in range(len(powers) - 1):
-        current = _log_weight(theta, powers[k], kind, is_joint, y, weight, C, epsilon, log_constant)
+        current = _log_weight(f, powers[k], kind, is_joint, y, weight, C, epsilon, log_constant)
         top, total = -np.inf, 0.0
         for sweep in range(burn_in + n_sweeps):
             accepted = 0
             for _ in range(n_variables):
                 j = min(int(rng.random() * n_variables), n_variables - 1)
                 delta = step * scale[j] * rng.standard_normal()
-                if slope_is_theta:
-                    change = -delta * (theta[j] + 0.5 * delta * moves[j, j])
+                if slope_is_f:
+                    change = -delta * (f[j] + 0.5 * delta * moves[j, j])
                 else:
                     change = -delta * (x[j] + 0.5 * delta)
                 for t in range(n):
-                    trial[t] = theta[t] + delta * moves[j, t]
+                    trial[t] = f[t] + delta * moves[j, t]
                 proposed = _log_weight(trial, powers[k], kind, is_joint, y, weight, C, epsilon, log_constant)
                 if np.log(rng.random()) < change + proposed - current:
                     accepted += 1
                     current = proposed
                     x[j] += delta
                     for t in range(n):
-                        theta[t] = trial[t]
+                        f[t] = trial[t]
             if sweep < burn_in:
                 step = min(max(step * np.exp(0.3 * (accepted / n_variables - 0.44)), 1e-3), 10.0)
                 continue
-            value = _log_ratio(theta, powers[k], powers[k + 1], kind, is_joint, y, weight, C, epsilon, log_constant)
+            value = _log_ratio(f, powers[k], powers[k + 1], kind, is_joint, y, weight, C, epsilon, log_constant)
             # Running ln of a sum of exponentials.
             if value > top:
                 total = total * np.exp(top - value) + 1.0

@@ -2,7 +2,7 @@
 
 Q(Y | X) = prod_k <w_{k+1}/w_k> over the distributions R_k = prior x w_k, where w_k holds the first ka examples;
 likewise N(X), and Nhat with w_k = (mean v)^ka. Each R_k is sampled by Metropolis steps in one variable at a time:
-the coordinates z of theta = M z along the eigenvectors of K, or the weights beta of theta = K beta. The paper gives
+the coordinates z of f = M z along the eigenvectors of K, or the weights beta of f = K beta. The paper gives
 neither proposals nor burn-in nor order: here Gaussian proposals adapt to 44 % acceptance during the burn-in of each
 link, a sixth of its sweeps, and rows are taken in their order.
 """
@@ -57,7 +57,7 @@ def chain(rng: np.random.Generator, K: Array, target: Target, settings: Chaining
     """Estimate ln of the prior average of the target's weight by chaining."""
     settings = settings or Chaining()
     rows = _rows(target, len(K))
-    moves, slope_is_theta = _moves(K, settings.representation)
+    moves, slope_is_f = _moves(K, settings.representation)
     n_steps = int(np.ceil(rows.n_examples / settings.block))
     powers = np.minimum(settings.block * np.arange(n_steps + 1), rows.n_examples)
     burn_in = max(settings.n_sweeps // 6, 2)
@@ -66,7 +66,7 @@ def chain(rng: np.random.Generator, K: Array, target: Target, settings: Chaining
         ratios[c] = _metropolis.run_chain(
             np.random.default_rng(int(seed)),
             moves,
-            slope_is_theta,
+            slope_is_f,
             rows.kind,
             rows.is_joint,
             rows.y,
@@ -106,7 +106,7 @@ def _rows(target: Any, n: int) -> _Rows:
 
 
 def _moves(K: Array, representation: str) -> tuple[Array, bool]:
-    """Rows are the changes of theta for a unit change of each variable; and whether the variables are beta."""
+    """Rows are the changes of f for a unit change of each variable; and whether the variables are beta."""
     if representation == "beta":
         return np.ascontiguousarray(K), True
     spectrum = Spectrum.of(K)

@@ -1,6 +1,6 @@
 """Exact evidence for a handful of rows: the yardstick of the Monte Carlo methods.
 
-Hinge: in the margins a_i = y_i theta_i, covariance G = YKY, Q(Y | X) / kappa^n is the average of
+Hinge: in the margins a_i = y_i f_i, covariance G = YKY, Q(Y | X) / kappa^n is the average of
 exp(-sum_i C_i max(1 - a_i, 0)) over a ~ N(0, G): nested quadrature, one row after the other (`_hinge_quadrature`), to
 1e-6 in the logarithm or an error. N(X) is the sum of Q(Y | X) over all labelings. Any other weight of the prior is
 integrated by scrambled Sobol points, whose independent scramblings give a standard error.
@@ -117,8 +117,8 @@ def integrate_prior(K: Array, target: Target, n_scrambles: int = 16, log2_points
     logs = []
     for scramble in range(n_scrambles):
         uniform = qmc.Sobol(len(K), rng=scramble).random_base2(log2_points)
-        theta = ndtri(np.clip(uniform, 1e-15, 1 - 1e-15)) @ root
-        logs.append(logsumexp(target.log_weight(theta)) - log2_points * np.log(2))
+        f = ndtri(np.clip(uniform, 1e-15, 1 - 1e-15)) @ root
+        logs.append(logsumexp(target.log_weight(f)) - log2_points * np.log(2))
     return jackknife(np.array(logs)[:, None])
 
 

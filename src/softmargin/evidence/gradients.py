@@ -105,6 +105,6 @@ def _with_gradient(
     return EvidenceGradient(
         annealed.log_z,
         annealed.standard_error,
-        gram_gradient(reference.spectrum, annealed.z, target.slope(annealed.theta)),
-        target.d_params(annealed.theta).mean(axis=1),
+        gram_gradient(reference.spectrum, annealed.z, target.slope(annealed.f)),
+        target.d_params(annealed.f).mean(axis=1),
     )

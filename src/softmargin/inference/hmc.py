@@ -118,18 +118,18 @@ class HMC(InferenceDefaults):
     def _posterior(
         self, draws: Draws, likelihood: Likelihood, guide: Posterior | None, log_z: float, error: float
     ) -> SampledPosterior:
-        n = draws.theta.shape[-1]
-        z, theta, slope = (a.reshape(-1, n) for a in (draws.z, draws.theta, draws.slope))
+        n = draws.f.shape[-1]
+        z, f, slope = (a.reshape(-1, n) for a in (draws.z, draws.f, draws.slope))
         diagnostics = diagnose(draws, likelihood.param_names) if self.check and can_diagnose() else None
         if diagnostics is not None:
             warn_if_failed(diagnostics)
         return SampledPosterior(
             beta=mean_weights(draws.spectrum, z, slope),
-            mean=theta.mean(axis=0),
+            mean=f.mean(axis=0),
             log_evidence=log_z,
             log_evidence_error=error,
             method=self.name,
-            variance=theta.var(axis=0),
+            variance=f.var(axis=0),
             site_precision=np.zeros(n) if guide is None else guide.site_precision,
             site_shift=np.zeros(n) if guide is None else guide.site_shift,
             d_gram=gram_gradient(draws.spectrum, z, slope),

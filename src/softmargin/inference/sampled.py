@@ -1,8 +1,8 @@
 """A posterior that is a set of samples: predictions average over them with no Gaussian assumption.
 
-Sollich 2002, section 6: given theta at the training rows, theta(x) is Gaussian with mean k(x)'K^-1 theta and
+Sollich 2002, section 6: given f at the training rows, f(x) is Gaussian with mean k(x)'K^-1 f and
 variance k(x, x) - k(x)'K^-1 k(x). Equation 33 averages the class probability over both. The posterior mean
-weights (eq. 36) are averages of K^-1 theta and of the slope of ln Q, which have the same mean.
+weights (eq. 36) are averages of K^-1 f and of the slope of ln Q, which have the same mean.
 """
 
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ BLOCK = 200_000
 
 @dataclass(frozen=True, kw_only=True)
 class SampledPosterior(Posterior):
-    """Samples of theta at the training rows; see `Posterior` for the fields shared with the Gaussian posteriors.
+    """Samples of f at the training rows; see `Posterior` for the fields shared with the Gaussian posteriors.
 
     The sites, where present, are those of the reference Gaussian that guided the sampler.
     """
@@ -38,7 +38,7 @@ class SampledPosterior(Posterior):
     """How many earlier runs, each with random numbers of its own, the chains have gone on from."""
 
     def kept(self) -> Array:
-        """Whitened samples in the eigenvectors' basis, shape (n_kept, n): theta = U lambda^1/2 kept."""
+        """Whitened samples in the eigenvectors' basis, shape (n_kept, n): f = U lambda^1/2 kept."""
         z = self.draws.z.reshape(-1, self.draws.z.shape[-1])
         index = np.linspace(0, len(z) - 1, min(len(z), self.max_kept)).round().astype(int)
         return z[index] @ self.draws.spectrum.vectors
@@ -49,7 +49,7 @@ class SampledPosterior(Posterior):
         return (K_star @ spectrum.vectors) * spectrum.inverse_root_values
 
     def latent_variance(self, K_star: Array, k_diag: Array) -> Array:
-        """Variance of f at new rows: that given theta plus that of the conditional means."""
+        """Variance of f at new rows: that given the training rows plus that of the conditional means."""
         project = self._project(K_star)
         return _conditional(project, k_diag) + (project @ self.kept().T).var(axis=1)
 
@@ -90,7 +90,7 @@ class SampledPosterior(Posterior):
         return result
 
     def to_arviz(self) -> Any:
-        """Return the draws as an ArviZ DataTree: groups ``posterior`` (theta) and ``sample_stats``."""
+        """Return the draws as an ArviZ DataTree: groups ``posterior`` (f) and ``sample_stats``."""
         try:
             from arviz_base import from_dict
         except ImportError as error:
@@ -100,7 +100,7 @@ class SampledPosterior(Posterior):
         draws = self.draws
         return from_dict(
             {
-                "posterior": {"theta": draws.theta.transpose(1, 0, 2)},
+                "posterior": {"f": draws.f.transpose(1, 0, 2)},
                 "sample_stats": {
                     "lp": -draws.energy.T,
                     "energy": draws.energy.T,
@@ -112,5 +112,5 @@ class SampledPosterior(Posterior):
 
 
 def _conditional(project: Array, k_diag: Array) -> Array:
-    """Variance of f given theta, kept positive against rounding."""
+    """Variance of f given f at the training rows, kept positive against rounding."""
     return np.maximum(k_diag - np.einsum("ij,ij->i", project, project), 1e-12 * k_diag)

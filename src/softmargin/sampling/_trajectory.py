@@ -8,7 +8,7 @@ from numba import njit
 
 @njit(cache=True, error_model="numpy")
 def kick(u, force, push, h, error):
-    """u -> u + h S f; add the change of |u|^2 / 2 in the metric S^-1, h f.u + h^2 f'Sf / 2, to `error`."""
+    """u -> u + h S g; add the change of |u|^2 / 2 in the metric S^-1, h g.u + h^2 g'Sg / 2, to `error`."""
     for c in range(u.shape[0]):
         work = 0.0
         for i in range(u.shape[1]):
@@ -18,14 +18,14 @@ def kick(u, force, push, h, error):
 
 
 @njit(cache=True, error_model="numpy")
-def rotate(x, u, cos, sin, mean, theta):
-    """(x, u) -> (x cos + u sin, u cos - x sin), and theta = mean + x."""
+def rotate(x, u, cos, sin, mean, f):
+    """(x, u) -> (x cos + u sin, u cos - x sin), and f = mean + x."""
     for c in range(x.shape[0]):
         for i in range(x.shape[1]):
             position, velocity = x[c, i], u[c, i]
             x[c, i] = cos * position + sin * velocity
             u[c, i] = cos * velocity - sin * position
-            theta[c, i] = mean[i] + x[c, i]
+            f[c, i] = mean[i] + x[c, i]
 
 
 @njit(cache=True, error_model="numpy")

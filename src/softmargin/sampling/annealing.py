@@ -118,7 +118,7 @@ class Annealed:
     standard_error: float
     z: Array
     """Whitened particles, shape (n_islands * n_particles, n)."""
-    theta: Array
+    f: Array
     levels: tuple[float, ...]
     acceptance: float
     """Mean acceptance probability at the last level."""
@@ -147,7 +147,7 @@ def anneal(
         levels.append(b)
         state = moves(rng, state, b)
     value, error = _combine(log_z)
-    return Annealed(reference.log_z + value, error, state.z, state.theta, tuple(levels), moves.acceptance)
+    return Annealed(reference.log_z + value, error, state.z, state.f, tuple(levels), moves.acceptance)
 
 
 def _next_level(residual: Array, b: float, wanted: float) -> float:

@@ -53,13 +53,13 @@ class Draws:
     """Recorded samples; axis 0 is the draw, axis 1 the chain."""
 
     z: Array
-    """Whitened positions, theta = K^1/2 z, shape (n_draws, n_chains, n)."""
-    theta: Array
+    """Whitened positions, f = K^1/2 z, shape (n_draws, n_chains, n)."""
+    f: Array
     """Shape (n_draws, n_chains, n)."""
     slope: Array
     """Gradient of ln w, shape (n_draws, n_chains, n)."""
     log_weight: Array
-    """ln w(theta), shape (n_draws, n_chains)."""
+    """ln w(f), shape (n_draws, n_chains)."""
     d_params: Array
     """d ln w / d likelihood parameter, shape (n_params, n_draws, n_chains)."""
     acceptance: float
@@ -71,8 +71,8 @@ class Draws:
 
     @property
     def d_log_amplitude(self) -> Array:
-        """g'theta / 2, whose average is d ln Z / d ln(amplitude of K), shape (n_draws, n_chains)."""
-        return 0.5 * np.einsum("...i,...i->...", self.slope, self.theta)
+        """g'f / 2, whose average is d ln Z / d ln(amplitude of K), shape (n_draws, n_chains)."""
+        return 0.5 * np.einsum("...i,...i->...", self.slope, self.f)
 
     @property
     def energy(self) -> Array:
@@ -82,7 +82,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class _Kernel:
-    """One sampler behind one interface: state -> whitened position and theta, step(state, size) -> state, info."""
+    """One sampler behind one interface: state -> whitened position and f, step(state, size) -> state, info."""
 
     state: Any
     step: Callable[[Any, float], tuple[Any, Any]]
@@ -128,18 +128,18 @@ def sample(
             state, info = kernel.step(state, size.final)
             rates.append(_acceptance(info))
         error = getattr(info, "energy_error", np.zeros(settings.n_chains))
-        records.append((kernel.whiten(state), state.theta, float(np.mean(rates)), error))
+        records.append((kernel.whiten(state), state.f, float(np.mean(rates)), error))
     return _collect(records, target, reference.spectrum, size.final)
 
 
 def _collect(records: list[tuple[Any, ...]], target: Target, spectrum: Spectrum, step_size: float) -> Draws:
-    theta = np.stack([record[1] for record in records])
-    d_params = np.stack([target.d_params(t) for t in theta], axis=1)
+    f = np.stack([record[1] for record in records])
+    d_params = np.stack([target.d_params(t) for t in f], axis=1)
     return Draws(
         z=np.stack([record[0] for record in records]),
-        theta=theta,
-        slope=np.stack([target.slope(t) for t in theta]),
-        log_weight=np.stack([target.log_weight(t) for t in theta]),
+        f=f,
+        slope=np.stack([target.slope(t) for t in f]),
+        log_weight=np.stack([target.log_weight(t) for t in f]),
         d_params=d_params,
         acceptance=float(np.mean([record[2] for record in records])),
         energy_error=np.stack([record[3] for record in records]),
@@ -175,7 +175,7 @@ def _kernel(rng: np.random.Generator, reference: Reference, target: Target, name
     return _Kernel(
         paper.init(K, ((z @ U) * inverse_root) @ U.T),
         lambda state, size: paper.step(rng, state, K, target, size),
-        # z = K^1/2 theta~.
+        # z = K^1/2 f~.
         lambda state: state.dual @ spectrum.root,
         first_step=0.1,
         largest_step=1.9,

@@ -1,6 +1,6 @@
-"""Gradients of ln Z, Z = <w(theta)> over the prior, from samples of the prior times w (Gold & Sollich, eqs. 18-20).
+"""Gradients of ln Z, Z = <w(f)> over the prior, from samples of the prior times w (Gold & Sollich, eqs. 18-20).
 
-d ln Z / d lambda = <g' (dK/d lambda) K^-1 theta> / 2 with g = grad ln w, so the matrix M = <K^-1 theta g'> gives the
+d ln Z / d lambda = <g' (dK/d lambda) K^-1 f> / 2 with g = grad ln w, so the matrix M = <K^-1 f g'> gives the
 gradient for every kernel parameter: W = M / 2. M is symmetric (it is <g g' + grad grad ln w>, by parts). In the
 eigenvectors of K, M_ab = <z_a g_b> / sqrt(lambda_a): of the two estimates M_ab and M_ba the one divided by
 the larger eigenvalue has far less noise and is kept for both.
@@ -19,7 +19,7 @@ def gram_gradient(spectrum: Spectrum, z: Array, slope: Array, share: Array | Non
     ----------
     spectrum : Spectrum of K
     z : ndarray of shape (n_samples, n)
-        Whitened samples, theta = K^1/2 z.
+        Whitened samples, f = K^1/2 z.
     slope : ndarray of shape (n_samples, n)
         Gradient of ln w at the samples.
     share : ndarray of shape (n_samples,), optional
@@ -41,9 +41,9 @@ def gram_gradient(spectrum: Spectrum, z: Array, slope: Array, share: Array | Non
 
 
 def mean_weights(spectrum: Spectrum, z: Array, slope: Array) -> Array:
-    """Estimate the posterior mean weights <K^-1 theta>, shape (n,), from samples.
+    """Estimate the posterior mean weights <K^-1 f>, shape (n,), from samples.
 
-    By parts <K^-1 theta> = <g>. Along an eigenvector of K the first average has the variance var(z_a)/lambda_a, the
+    By parts <K^-1 f> = <g>. Along an eigenvector of K the first average has the variance var(z_a)/lambda_a, the
     second var(g_a): each direction takes the two in proportion to their precision, so that neither small
     eigenvalues nor a rough slope spoil the estimate. Parameters are those of `gram_gradient`.
     """

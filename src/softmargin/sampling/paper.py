@@ -1,8 +1,8 @@
-"""The Hybrid Monte Carlo of Gold & Sollich 2003, section 4.2, in the variables (K^-1 theta, p).
+"""The Hybrid Monte Carlo of Gold & Sollich 2003, section 4.2, in the variables (K^-1 f, p).
 
-H = p'Kp/2 + theta'K^-1 theta/2 + V(theta), V = -ln w (eq. 21). One momentum is refreshed at a time by Gibbs
-sampling of exp(-p'Kp/2), then theta~ = K^-1 theta and p follow the leapfrog of d theta~/dt = p,
-dp/dt = -theta~ - V'(theta), with theta = K theta~. Because the other momenta are kept, p must be negated when a
+H = p'Kp/2 + f'K^-1 f/2 + V(f), V = -ln w (eq. 21). One momentum is refreshed at a time by Gibbs
+sampling of exp(-p'Kp/2), then f~ = K^-1 f and p follow the leapfrog of d f~/dt = p,
+dp/dt = -f~ - V'(f), with f = K f~. Because the other momenta are kept, p must be negated when a
 trajectory is rejected; the paper does not say so, and leaving it out biases averages by a percent or so.
 """
 
@@ -20,11 +20,11 @@ class State:
     """What carries on, each of shape (chains, n)."""
 
     dual: Array
-    """theta~ = K^-1 theta."""
-    theta: Array
+    """f~ = K^-1 f."""
+    f: Array
     momentum: Array
     drift: Array
-    """K p, the velocity of theta."""
+    """K p, the velocity of f."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Info:
 
 
 def init(K: Array, dual: Array) -> State:
-    """Start at rest at `dual` = K^-1 theta (for the SVM: y alpha), shape (chains, n)."""
+    """Start at rest at `dual` = K^-1 f (for the SVM: y alpha), shape (chains, n)."""
     return State(dual, dual @ K, np.zeros_like(dual), np.zeros_like(dual))
 
 
@@ -72,7 +72,7 @@ def step(
     momentum, drift = _refresh(rng, state, K)
     e = step_size * (1 + jitter * (2 * rng.random() - 1))
     uniform = rng.random(len(state.dual))
-    start = State(state.dual, state.theta, momentum, drift)
+    start = State(state.dual, state.f, momentum, drift)
     end = _leapfrog(start, K, target, e, n_leapfrog)
     error = _energy(end, target) - _energy(start, target)
     error = np.where(np.isnan(error), np.inf, error)
@@ -81,7 +81,7 @@ def step(
     row, sign = accepted[:, None], -1.0 if flip else 1.0
     state = State(
         dual=np.where(row, end.dual, start.dual),
-        theta=np.where(row, end.theta, start.theta),
+        f=np.where(row, end.f, start.f),
         momentum=np.where(row, end.momentum, sign * start.momentum),
         drift=np.where(row, end.drift, sign * start.drift),
     )
@@ -102,16 +102,16 @@ def _refresh(rng: np.random.Generator, state: State, K: Array) -> tuple[Array, A
 
 
 def _leapfrog(state: State, K: Array, target: Target, e: float, n_leapfrog: int) -> State:
-    dual, theta = state.dual, state.theta
-    momentum = state.momentum + 0.5 * e * (target.slope(theta) - dual)
+    dual, f = state.dual, state.f
+    momentum = state.momentum + 0.5 * e * (target.slope(f) - dual)
     for k in range(n_leapfrog):
         dual = dual + e * momentum
-        theta = dual @ K
-        momentum = momentum + (e if k < n_leapfrog - 1 else 0.5 * e) * (target.slope(theta) - dual)
-    return State(dual, theta, momentum, momentum @ K)
+        f = dual @ K
+        momentum = momentum + (e if k < n_leapfrog - 1 else 0.5 * e) * (target.slope(f) - dual)
+    return State(dual, f, momentum, momentum @ K)
 
 
 def _energy(state: State, target: Target) -> Array:
     kinetic = np.einsum("ij,ij->i", state.momentum, state.drift)
-    prior = np.einsum("ij,ij->i", state.dual, state.theta)
-    return 0.5 * (kinetic + prior) - target.log_weight(state.theta)
+    prior = np.einsum("ij,ij->i", state.dual, state.f)
+    return 0.5 * (kinetic + prior) - target.log_weight(state.f)

@@ -1,10 +1,10 @@
 """The Gaussian that a sampler moves in: the prior N(0, K), or the prior times Gaussian sites (from EP).
 
-With theta = K^1/2 z (symmetric root, so that z depends smoothly on the hyperparameters) the prior of z is
-N(0, I), and sites exp(nu theta - tau theta^2 / 2) give it the precision P = I + K^1/2 T K^1/2. Everything
+With f = K^1/2 z (symmetric root, so that z depends smoothly on the hyperparameters) the prior of z is
+N(0, I), and sites exp(nu f - tau f^2 / 2) give it the precision P = I + K^1/2 T K^1/2. Everything
 is formed from the eigenvectors of K: a singular Gram matrix needs neither an inverse nor jitter.
-The distribution proportional to N(theta; 0, K) w(theta) then is N(theta; m, S) exp(r(theta)), with the residual
-r = ln w + tau theta^2 / 2 - nu theta, whose slope is the force f of the samplers.
+The distribution proportional to N(f; 0, K) w(f) then is N(f; m, S) exp(r(f)), with the residual
+r = ln w + tau f^2 / 2 - nu f, whose slope is the force g of the samplers.
 """
 
 from dataclasses import dataclass
@@ -72,9 +72,9 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class Reference:
-    """A Gaussian N(m, S) over theta, and the matrices that map between theta and z.
+    """A Gaussian N(m, S) over f, and the matrices that map between f and z.
 
-    Chains are rows: ``theta = z @ root``, a draw of z around `z_mean` is ``whiten(noise)``.
+    Chains are rows: ``f = z @ root``, a draw of z around `z_mean` is ``whiten(noise)``.
     """
 
     spectrum: Spectrum
@@ -89,13 +89,13 @@ class Reference:
     draw: Array | None
     """L^-1 with P = L L', shape (n, n): noise to z; None for the prior, whose P is the identity."""
     spread: Array
-    """L^-1 K^1/2, shape (n, n): noise to theta; S = spread' spread."""
+    """L^-1 K^1/2, shape (n, n): noise to f; S = spread' spread."""
     covariance: Array
-    """S, shape (n, n): force to the change of theta's velocity."""
+    """S, shape (n, n): force to the change of f's velocity."""
     gain: Array
     """K^1/2 P^-1, shape (n, n): force to the change of z's velocity."""
     log_z: float
-    """ln of the integral of N(theta; 0, K) prod exp(nu theta - tau theta^2 / 2)."""
+    """ln of the integral of N(f; 0, K) prod exp(nu f - tau f^2 / 2)."""
 
     @classmethod
     def prior(cls, K: Array | Spectrum) -> "Reference":
@@ -129,19 +129,19 @@ class Reference:
         """Turn standard normal noise into a draw of z around `z_mean`, shape (chains, n)."""
         return noise if self.draw is None else noise @ self.draw
 
-    def residual(self, target: Target, theta: Array) -> Array:
-        """r(theta) = ln w + tau theta^2 / 2 - nu theta, shape (chains,)."""
+    def residual(self, target: Target, f: Array) -> Array:
+        """r(f) = ln w + tau f^2 / 2 - nu f, shape (chains,)."""
         if self.draw is None:
-            return target.log_weight(theta)
-        return target.log_weight(theta) + theta**2 @ (0.5 * self.tau) - theta @ self.nu
+            return target.log_weight(f)
+        return target.log_weight(f) + f**2 @ (0.5 * self.tau) - f @ self.nu
 
-    def force(self, target: Target, theta: Array) -> Array:
+    def force(self, target: Target, f: Array) -> Array:
         """Slope of the residual, shape (chains, n)."""
         if self.draw is None:
-            return target.slope(theta)
-        return target.slope(theta) + self.tau * theta - self.nu
+            return target.slope(f)
+        return target.slope(f) + self.tau * f - self.nu
 
     def sample(self, rng: np.random.Generator, n_chains: int) -> tuple[Array, Array]:
-        """Draw (z, theta), each of shape (n_chains, n), from the reference Gaussian."""
+        """Draw (z, f), each of shape (n_chains, n), from the reference Gaussian."""
         noise = rng.standard_normal((n_chains, len(self.mean)))
         return self.z_mean + self.whiten(noise), self.mean + noise @ self.spread

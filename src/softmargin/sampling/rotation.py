@@ -1,9 +1,9 @@
 """Hamiltonian Monte Carlo with the Gaussian part solved exactly: the fast default.
 
-The target N(theta; m, S) exp(r(theta)) is given the velocity u ~ N(0, S). Without r the motion is the rotation of
-(theta - m, u), which is exact at any step; only the force f = grad r is a discretised kick u -> u + e S f. All
+The target N(f; m, S) exp(r(f)) is given the velocity u ~ N(0, S). Without r the motion is the rotation of
+(f - m, u), which is exact at any step; only the force g = grad r is a discretised kick u -> u + e S g. All
 chains are rows of one matrix, so that a kick is one matrix product. The energy error is accumulated from the
-kicks alone, e f.u + e^2 f'Sf / 2 each, which needs no inverse of S.
+kicks alone, e g.u + e^2 g'Sg / 2 each, which needs no inverse of S.
 """
 
 from dataclasses import dataclass, replace
@@ -24,19 +24,19 @@ class State:
     """What carries on: positions of all chains, and the residual and force there."""
 
     z: Array
-    """Whitened position, theta = K^1/2 z, shape (chains, n)."""
-    theta: Array
+    """Whitened position, f = K^1/2 z, shape (chains, n)."""
+    f: Array
     """Shape (chains, n)."""
     residual: Array
-    """r(theta), shape (chains,)."""
+    """r(f), shape (chains,)."""
     force: Array
-    """f(theta), shape (chains, n)."""
+    """g(f), shape (chains, n)."""
     push: Array
-    """S f, shape (chains, n)."""
+    """S g, shape (chains, n)."""
 
     def take(self, index: Array) -> "State":
         """The chains `index`, in that order (resampling)."""
-        return State(self.z[index], self.theta[index], self.residual[index], self.force[index], self.push[index])
+        return State(self.z[index], self.f[index], self.residual[index], self.force[index], self.push[index])
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class Info:
 
 def init(reference: Reference, target: Target, z: Array) -> State:
     """Start the chains at whitened positions `z` of shape (chains, n)."""
-    theta = z @ reference.spectrum.root
-    force = reference.force(target, theta)
-    return State(z, theta, reference.residual(target, theta), force, force @ reference.covariance)
+    f = z @ reference.spectrum.root
+    force = reference.force(target, f)
+    return State(z, f, reference.residual(target, f), force, force @ reference.covariance)
 
 
 def step(
@@ -96,7 +96,7 @@ def step(
     row = accepted[:, None]
     state = State(
         z=np.where(row, proposal.z, state.z),
-        theta=np.where(row, proposal.theta, state.theta),
+        f=np.where(row, proposal.f, state.f),
         residual=np.where(accepted, proposal.residual, state.residual),
         force=np.where(row, proposal.force, state.force),
         push=np.where(row, proposal.push, state.push),
@@ -110,9 +110,9 @@ def _integrate(
     """Half kick, rotate, kick, ..., rotate, half kick. Return the end and the energy error, shape (chains,)."""
     e = angle / n_kicks
     cos, sin = np.cos(e), np.sin(e)
-    x, u = state.theta - reference.mean, noise @ reference.spread
+    x, u = state.f - reference.mean, noise @ reference.spread
     force, push = state.force, state.push
-    theta, error = np.empty_like(x), np.zeros(len(noise))
+    f, error = np.empty_like(x), np.zeros(len(noise))
     # z moves linearly with the forces: a kick at angle t turns into sin(angle - t) of position at the end.
     impulse = np.zeros_like(x)
     for k in range(n_kicks + 1):
@@ -121,10 +121,10 @@ def _integrate(
         if k == n_kicks:
             break
         impulse += (h * np.sin(angle - k * e)) * force
-        rotate(x, u, cos, sin, reference.mean, theta)
-        force = reference.force(target, theta)
+        rotate(x, u, cos, sin, reference.mean, f)
+        force = reference.force(target, f)
         push = force @ reference.covariance
     z = reference.z_mean + np.cos(angle) * (state.z - reference.z_mean)
     z += np.sin(angle) * reference.whiten(noise) + impulse @ reference.gain
-    end = replace(state, z=z, theta=theta, residual=reference.residual(target, theta), force=force, push=push)
+    end = replace(state, z=z, f=f, residual=reference.residual(target, f), force=force, push=push)
     return end, error - power * (end.residual - state.residual)

@@ -1,7 +1,7 @@
 """Elliptical slice sampling around a Gaussian reference (Murray, Adams & MacKay 2010): nothing to tune.
 
 Each chain draws u ~ N(0, S) and a level below its residual r, and takes the first point of the ellipse
-m + (theta - m) cos t + u sin t above the level, with the bracket on t shrinking towards the present point. From
+m + (f - m) cos t + u sin t above the level, with the bracket on t shrinking towards the present point. From
 the prior it mixes slowly when the data are many; from the EP Gaussian, whose residual is nearly flat, it is good.
 """
 
@@ -22,15 +22,15 @@ class State:
     """Positions of all chains and the residual there."""
 
     z: Array
-    """Shape (chains, n), theta = K^1/2 z."""
-    theta: Array
+    """Shape (chains, n), f = K^1/2 z."""
+    f: Array
     """Shape (chains, n)."""
     residual: Array
     """Shape (chains,)."""
 
     def take(self, index: Array) -> "State":
         """The chains `index`, in that order (resampling)."""
-        return State(self.z[index], self.theta[index], self.residual[index])
+        return State(self.z[index], self.f[index], self.residual[index])
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Info:
 
 def init(reference: Reference, target: Target, z: Array) -> State:
     """Start the chains at whitened positions `z` of shape (chains, n)."""
-    theta = z @ reference.spectrum.root
-    return State(z, theta, reference.residual(target, theta))
+    f = z @ reference.spectrum.root
+    return State(z, f, reference.residual(target, f))
 
 
 def step(
@@ -52,18 +52,18 @@ def step(
     """Move every chain to a new point of its ellipse; ``power`` samples N(m, S) exp(power r)."""
     n_chains = len(state.z)
     noise = rng.standard_normal(state.z.shape)
-    x, u = state.theta - reference.mean, noise @ reference.spread
+    x, u = state.f - reference.mean, noise @ reference.spread
     level = power * state.residual + np.log(rng.random(n_chains))
     angle = rng.uniform(0, 2 * np.pi, n_chains)
     low, high = angle - 2 * np.pi, angle.copy()
-    theta, residual, shrinks = state.theta.copy(), state.residual.copy(), np.zeros(n_chains, dtype=int)
-    active, trial = np.arange(n_chains), np.empty_like(theta)
+    f, residual, shrinks = state.f.copy(), state.residual.copy(), np.zeros(n_chains, dtype=int)
+    active, trial = np.arange(n_chains), np.empty_like(f)
     for _ in range(MAX_SHRINK):
         t, trial = angle[active], trial[: len(active)]
         points(x, u, np.cos(t), np.sin(t), reference.mean, active, trial)
         found = reference.residual(target, trial)
         inside = power * found > level[active]
-        residual[active[inside]], theta[active[inside]] = found[inside], trial[inside]
+        residual[active[inside]], f[active[inside]] = found[inside], trial[inside]
         active = active[~inside]
         if len(active) == 0:
             break
@@ -76,4 +76,4 @@ def step(
     angle[active] = 0.0
     t = angle[:, None]
     z = reference.z_mean + np.cos(t) * (state.z - reference.z_mean) + np.sin(t) * reference.whiten(noise)
-    return State(z, theta, residual), Info(shrinks)
+    return State(z, f, residual), Info(shrinks)

@@ -1,10 +1,10 @@
-"""The distributions that are sampled: prior N(theta; 0, K) times a weight w(theta).
+"""The distributions that are sampled: prior N(f; 0, K) times a weight w(f).
 
-Sollich 2002, eqs. 27-29: the posterior Q(theta | D) with w = prod Q(y_i | theta_i); the two normalisers'
-distributions with w = prod v(theta_i) and w = (mean of v(theta_i))^n. Gold & Sollich 2003, section 3.3: the
+Sollich 2002, eqs. 27-29: the posterior Q(f | D) with w = prod Q(y_i | f_i); the two normalisers'
+distributions with w = prod v(f_i) and w = (mean of v(f_i))^n. Gold & Sollich 2003, section 3.3: the
 gradients of ln Z, Z = <w>, need the slope of ln w and its derivatives with respect to the likelihood's parameters.
 
-Every method is vectorised over leading axes: `theta` has shape (..., n), one row for each chain.
+Every method is vectorised over leading axes: `f` has shape (..., n), one row for each chain.
 """
 
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ from softmargin.likelihoods import Likelihood
 
 
 class Target(Protocol):
-    """The weight function w(theta) of a distribution proportional to N(theta; 0, K) w(theta)."""
+    """The weight function w(f) of a distribution proportional to N(f; 0, K) w(f)."""
 
-    def log_weight(self, theta: Array) -> Array:
+    def log_weight(self, f: Array) -> Array:
         """ln w, shape (...,)."""
         ...
 
-    def slope(self, theta: Array) -> Array:
-        """Gradient of ln w with respect to theta, shape (..., n)."""
+    def slope(self, f: Array) -> Array:
+        """Gradient of ln w with respect to f, shape (..., n)."""
         ...
 
-    def d_params(self, theta: Array) -> Array:
+    def d_params(self, f: Array) -> Array:
         """d ln w / d likelihood parameter, shape (n_params, ...)."""
         ...
 
 
 @dataclass(frozen=True)
 class DataTarget:
-    """w = prod Q(y_i | theta_i)^weight_i: the posterior Q(theta | D); <w> is the naive evidence.
+    """w = prod Q(y_i | f_i)^weight_i: the posterior Q(f | D); <w> is the naive evidence.
 
     Parameters
     ----------
@@ -47,26 +47,26 @@ class DataTarget:
     likelihood: Likelihood
     weight: Array | None = None
 
-    def log_weight(self, theta: Array) -> Array:
-        """Sum of w_i ln Q(y_i | theta_i)."""
-        return np.asarray(self.likelihood.log_prob(self.y, theta, self.weight)).sum(axis=-1)
+    def log_weight(self, f: Array) -> Array:
+        """Sum of w_i ln Q(y_i | f_i)."""
+        return np.asarray(self.likelihood.log_prob(self.y, f, self.weight)).sum(axis=-1)
 
-    def slope(self, theta: Array) -> Array:
-        """For the hinge: C y_i 1[y_i theta_i < 1]."""
-        return self.likelihood.derivatives(self.y, theta, self.weight).slope
+    def slope(self, f: Array) -> Array:
+        """For the hinge: C y_i 1[y_i f_i < 1]."""
+        return self.likelihood.derivatives(self.y, f, self.weight).slope
 
-    def d_params(self, theta: Array) -> Array:
+    def d_params(self, f: Array) -> Array:
         """Sum of the rows' derivatives."""
         # The likelihood's own method wants flat arrays.
-        y = np.broadcast_to(self.y, theta.shape).ravel()
-        weight = None if self.weight is None else np.broadcast_to(self.weight, theta.shape).ravel()
+        y = np.broadcast_to(self.y, f.shape).ravel()
+        weight = None if self.weight is None else np.broadcast_to(self.weight, f.shape).ravel()
         likelihood: Any = self.likelihood
-        return likelihood.d_log_prob_d_params(y, theta.ravel(), weight).reshape(-1, *theta.shape).sum(axis=-1)
+        return likelihood.d_log_prob_d_params(y, f.ravel(), weight).reshape(-1, *f.shape).sum(axis=-1)
 
 
 @dataclass(frozen=True)
 class ConditionalNormaliser:
-    """w = prod v(theta_i)^weight_i, v = Q(+1 | theta) + Q(-1 | theta): <w> = N(X) (Sollich 2002, eq. 28).
+    """w = prod v(f_i)^weight_i, v = Q(+1 | f) + Q(-1 | f): <w> = N(X) (Sollich 2002, eq. 28).
 
     Parameters
     ----------
@@ -77,17 +77,17 @@ class ConditionalNormaliser:
     likelihood: Any
     weight: Array | None = None
 
-    def log_weight(self, theta: Array) -> Array:
-        """Sum of w_i ln v(theta_i)."""
-        return _weighted(self.likelihood.log_v(theta), self.weight).sum(axis=-1)
+    def log_weight(self, f: Array) -> Array:
+        """Sum of w_i ln v(f_i)."""
+        return _weighted(self.likelihood.log_v(f), self.weight).sum(axis=-1)
 
-    def slope(self, theta: Array) -> Array:
+    def slope(self, f: Array) -> Array:
         """v'/v."""
-        return _weighted(self.likelihood.d_log_v(theta)[0], self.weight)
+        return _weighted(self.likelihood.d_log_v(f)[0], self.weight)
 
-    def d_params(self, theta: Array) -> Array:
-        """Sum of w_i d ln v(theta_i)/dC."""
-        return _weighted(self.likelihood.d_log_v(theta)[1], self.weight).sum(axis=-1)[None]
+    def d_params(self, f: Array) -> Array:
+        """Sum of w_i d ln v(f_i)/dC."""
+        return _weighted(self.likelihood.d_log_v(f)[1], self.weight).sum(axis=-1)[None]
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,9 @@ class JointNormaliser:
     n_examples: float
     weight: Array | None = None
 
-    def _shares(self, theta: Array) -> tuple[Array, Array]:
+    def _shares(self, f: Array) -> tuple[Array, Array]:
         """ln of the average of v, shape (...,), and every input's share in it, shape (..., n)."""
-        share = self.likelihood.log_v(theta)
+        share = self.likelihood.log_v(f)
         top = share.max(axis=-1, keepdims=True)
         share -= top
         np.exp(share, out=share)
@@ -118,17 +118,17 @@ class JointNormaliser:
         share /= mean
         return (top + np.log(mean))[..., 0], share
 
-    def log_weight(self, theta: Array) -> Array:
+    def log_weight(self, f: Array) -> Array:
         """N times ln of the average of v."""
-        return self.n_examples * self._shares(theta)[0]
+        return self.n_examples * self._shares(f)[0]
 
-    def slope(self, theta: Array) -> Array:
+    def slope(self, f: Array) -> Array:
         """N v'_i / sum_j v_j."""
-        return self.n_examples * self._shares(theta)[1] * self.likelihood.d_log_v(theta)[0]
+        return self.n_examples * self._shares(f)[1] * self.likelihood.d_log_v(f)[0]
 
-    def d_params(self, theta: Array) -> Array:
+    def d_params(self, f: Array) -> Array:
         """N times the v-weighted average of d ln v/dC."""
-        return self.n_examples * (self._shares(theta)[1] * self.likelihood.d_log_v(theta)[1]).sum(axis=-1)[None]
+        return self.n_examples * (self._shares(f)[1] * self.likelihood.d_log_v(f)[1]).sum(axis=-1)[None]
 
 
 def _weighted(values: Array, weight: Array | None) -> Array:
