@@ -16,7 +16,7 @@ from softmargin.kernels import diag, gram, make_kernel
 from softmargin.likelihoods import Hinge
 from softmargin.rows import LocalRows, spread_of
 from softmargin.tuning import Coordinates, LogParameters, bind_prior, classifier_prior, plan_stages
-from softmargin.tuning.low_rank import final_posterior, learn
+from softmargin.tuning.large.low_rank import final_posterior, learn
 
 CASES = ("phoneme:1200", "magic:1200", "banana:1200", "phoneme:4000", "magic:4000")
 

@@ -6,7 +6,7 @@ all in one process. A share of the gemm peak compares 3 n m^2 operations with th
 n m^2 for each of two triangular solves (whitening, and the posterior's variances) and n m^2 for the symmetric product
 A; the kernel's 2 n m (d + 2) operations and n m exponentials are overhead.
 
-The normalised likelihood for large n (see `tuning/large.py`) was chosen after comparing log losses on the
+The normalised likelihood for large n (see `tuning/large/sparse.py`) was chosen after comparing log losses on the
 very split of magic that is scored here, so that row is optimistic: `benchmarks.magic` has ten other splits. A million
 rows are in `benchmarks.million`, Dask in `benchmarks.cluster`, GPyTorch in `benchmarks.svgp`.
 """

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from softmargin.experiment import OURS, THEIRS, fit_experiment, measure
 from softmargin.report import plots
-from softmargin.report.experiment import OURS, THEIRS, fit_experiment, measure
 from softmargin.report.page import _hardest, _scores, render, write_report
 from softmargin.tables import read_table
 

@@ -10,7 +10,7 @@ from softmargin.kernels import diag, gram, make_kernel
 from softmargin.likelihoods import Hinge
 from softmargin.rows import LocalRows, spread_of
 from softmargin.tuning import Coordinates, LogParameters, bind_prior, classifier_prior, plan_stages
-from softmargin.tuning.low_rank import LowRankObjective, Rung, Schedule, final_posterior, learn, predicted_sites
+from softmargin.tuning.large.low_rank import LowRankObjective, Rung, Schedule, final_posterior, learn, predicted_sites
 
 SMALL = Schedule(rungs=(Rung(150, 30, 10, 0.1), Rung(300, 60, 10, 0.01)), final_rank=120)
 

@@ -6,17 +6,17 @@ The imports below are the registry: a likelihood added here is found by `loss=` 
 from typing import Any
 
 from softmargin.likelihoods._defaults import LikelihoodDefaults as LikelihoodDefaults
-from softmargin.likelihoods._gauss import LOG_SQRT_2PI as LOG_SQRT_2PI
 from softmargin.likelihoods._protocol import Derivatives as Derivatives
 from softmargin.likelihoods._protocol import ExpectedLogProb as ExpectedLogProb
 from softmargin.likelihoods._protocol import Likelihood as Likelihood
 from softmargin.likelihoods._protocol import MapCurvature as MapCurvature
 from softmargin.likelihoods._protocol import TiltedMoments as TiltedMoments
 from softmargin.likelihoods._protocol import TiltedSlopes as TiltedSlopes
-from softmargin.likelihoods._ratios import ratios as ratios
 from softmargin.likelihoods.epsilon_insensitive import EpsilonInsensitive as EpsilonInsensitive
 from softmargin.likelihoods.gaussian import Gaussian as Gaussian
 from softmargin.likelihoods.hinge import Hinge as Hinge
+from softmargin.likelihoods.integrals.gauss import LOG_SQRT_2PI as LOG_SQRT_2PI
+from softmargin.likelihoods.integrals.ratios import ratios as ratios
 from softmargin.likelihoods.link import Link as Link
 from softmargin.likelihoods.link import SquaredLink as SquaredLink
 from softmargin.likelihoods.logistic import Logistic as Logistic

@@ -8,7 +8,7 @@ from scipy.integrate import cumulative_trapezoid
 from scipy.special import ndtr
 
 from softmargin.likelihoods._protocol import Array
-from softmargin.likelihoods._quadrature import Rows, integrate
+from softmargin.likelihoods.integrals.quadrature import Rows, integrate
 from softmargin.likelihoods.noise_mixture import NoiseMixture, SampledMixture
 
 FARTHEST = 60

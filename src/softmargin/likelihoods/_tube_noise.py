@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
 
-from softmargin.likelihoods._gauss import LOG_SQRT_HALF_PI, log_phi, rho
 from softmargin.likelihoods._protocol import Array
+from softmargin.likelihoods.integrals.gauss import LOG_SQRT_HALF_PI, log_phi, rho
 
 MAX_NEWTON = 100
 

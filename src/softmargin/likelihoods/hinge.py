@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, ndtr
 
-from softmargin.likelihoods._gauss import log_phi, rho
-from softmargin.likelihoods._hinge_moments import hinge_moments
-from softmargin.likelihoods._kinks import kink_precision
 from softmargin.likelihoods._protocol import Array, TiltedSlopes
-from softmargin.likelihoods._slack import ExpectedLoss, SlackLikelihood, TiltedLoss
+from softmargin.likelihoods.integrals.gauss import log_phi, rho
+from softmargin.likelihoods.integrals.hinge_moments import hinge_moments
+from softmargin.likelihoods.integrals.kinks import kink_precision
+from softmargin.likelihoods.integrals.slack import ExpectedLoss, SlackLikelihood, TiltedLoss
 from softmargin.likelihoods.link import Link
 from softmargin.svm import BoxProblem
 

@@ -11,9 +11,9 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from softmargin.likelihoods._defaults import LikelihoodDefaults
-from softmargin.likelihoods._expected_sigmoid import expected_log_sigmoid
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
-from softmargin.likelihoods._sigmoid_quadrature import (
+from softmargin.likelihoods.integrals.expected_sigmoid import expected_log_sigmoid
+from softmargin.likelihoods.integrals.sigmoid_quadrature import (
     HINGE_LINK,
     SQUARED_LINK,
     sigmoid_moments,

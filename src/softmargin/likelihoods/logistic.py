@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from softmargin.likelihoods._protocol import Array, MapCurvature
-from softmargin.likelihoods._sigmoid_quadrature import LOGISTIC
+from softmargin.likelihoods.integrals.sigmoid_quadrature import LOGISTIC
 from softmargin.likelihoods.link import Link
 
 

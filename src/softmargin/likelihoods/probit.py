@@ -11,8 +11,8 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from softmargin.likelihoods._defaults import LikelihoodDefaults
-from softmargin.likelihoods._gauss import log_R, rho
 from softmargin.likelihoods._protocol import Array, Derivatives, TiltedMoments
+from softmargin.likelihoods.integrals.gauss import log_R, rho
 
 
 @dataclass(frozen=True)

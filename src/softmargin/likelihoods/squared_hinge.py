@@ -8,10 +8,10 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, ndtr
 
-from softmargin.likelihoods._gauss import log_R, one_plus_x_rho, rho
-from softmargin.likelihoods._kinks import smoothed_precision
 from softmargin.likelihoods._protocol import Array
-from softmargin.likelihoods._slack import ExpectedLoss, SlackLikelihood, TiltedLoss
+from softmargin.likelihoods.integrals.gauss import log_R, one_plus_x_rho, rho
+from softmargin.likelihoods.integrals.kinks import smoothed_precision
+from softmargin.likelihoods.integrals.slack import ExpectedLoss, SlackLikelihood, TiltedLoss
 from softmargin.likelihoods.link import SquaredLink
 from softmargin.svm import BoxProblem
 

@@ -7,20 +7,37 @@ parameters into settings and the record into attributes.
 from softmargin.machines.classification import (
     ClassificationFit,
     ClassificationSettings,
+    Combination,
     Composition,
+    LeftOut,
+    Member,
+    PairwiseFit,
+    PairwiseMachine,
+    Stack,
+    couple,
     fit_classification,
+    fit_temperature,
+    pairs_of,
+    pairwise_table,
+    rows_of,
+    temper,
     update_classification,
 )
-from softmargin.machines.pairs import Combination, couple, fit_temperature, pairs_of, pairwise_table, rows_of, temper
-from softmargin.machines.pairwise import LeftOut, PairwiseFit, PairwiseMachine
-from softmargin.machines.regression import fit_regression, update_regression
-from softmargin.machines.regression_record import RegressionFit, RegressionSettings
-from softmargin.machines.regression_stack import DensityMember, MixtureDistribution, RegressionStack
-from softmargin.machines.stack import Member, Stack, stacking_weights
+from softmargin.machines.regression import (
+    DensityMember,
+    MixtureDistribution,
+    RegressionFit,
+    RegressionSettings,
+    RegressionStack,
+    TargetUnits,
+    TargetWarp,
+    fit_regression,
+    target_units,
+    update_regression,
+)
 from softmargin.machines.support import ClassSupport
-from softmargin.machines.target import TargetUnits, target_units
-from softmargin.machines.target_warp import TargetWarp
 from softmargin.machines.warp import Warp
+from softmargin.machines.weights import stacking_weights
 
 __all__ = [
     "ClassSupport",

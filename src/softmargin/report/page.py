@@ -9,8 +9,8 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from softmargin._version import __version__
+from softmargin.experiment import OURS, THEIRS, Experiment
 from softmargin.report import words
-from softmargin.report.experiment import OURS, THEIRS, Experiment
 from softmargin.report.plots import pictures
 from softmargin.report.terminal import MEASURES, baseline_name, numbers, written
 from softmargin.tables import relevance_by_column, short

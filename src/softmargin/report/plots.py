@@ -24,8 +24,7 @@ from softmargin.displays import (
     SearchPathDisplay,
     label,
 )
-from softmargin.report.experiment import OURS, THEIRS, Experiment, support_count
-from softmargin.report.measures import event_of, reliability
+from softmargin.experiment import OURS, THEIRS, Experiment, event_of, reliability, support_count
 from softmargin.report.terminal import baseline_name
 from softmargin.tables import relevance_by_column
 

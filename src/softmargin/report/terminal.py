@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from softmargin.report.experiment import OURS, THEIRS, Experiment
+from softmargin.experiment import OURS, THEIRS, Experiment
 from softmargin.tables import short
 
 MEASURES = {

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from softmargin.report.experiment import OURS, THEIRS, Experiment, support_count
+from softmargin.experiment import OURS, THEIRS, Experiment, support_count
 from softmargin.report.terminal import baseline_name, numbers
 from softmargin.tables import relevance_by_column, short
 

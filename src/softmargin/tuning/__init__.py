@@ -15,7 +15,8 @@ from softmargin.tuning.coordinates import (
 )
 from softmargin.tuning.held_out import HeldOut, Watch, hold_out
 from softmargin.tuning.hyperprior import HyperPrior, bind_prior
-from softmargin.tuning.large import Sample, fit_sparse, leave_rows_out
+from softmargin.tuning.large.sparse import Sample, fit_sparse, leave_rows_out
+from softmargin.tuning.large.stream import RememberedRows, update
 from softmargin.tuning.latent import choose_end, fit_latent
 from softmargin.tuning.model import LatentModel, Probability
 from softmargin.tuning.objective import Objective, Subspace, path_row
@@ -29,7 +30,6 @@ from softmargin.tuning.stages import (
     second_start,
     start_at,
 )
-from softmargin.tuning.stream import RememberedRows, update
 
 __all__ = [
     "Callback",

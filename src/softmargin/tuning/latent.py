@@ -19,7 +19,7 @@ from softmargin.tuning.climb import Climb, End
 from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
 from softmargin.tuning.held_out import HeldOut, hold_out
 from softmargin.tuning.hyperprior import amplitude_units, bind_prior
-from softmargin.tuning.low_rank import fit_low_rank
+from softmargin.tuning.large.low_rank import fit_low_rank
 from softmargin.tuning.model import LatentModel
 from softmargin.tuning.restarts import restart_points
 from softmargin.tuning.settings import Tuning

@@ -1,0 +1,250 @@
+"""What the commands of the command line do, without the parsing of their arguments."""
+
+import sys
+import warnings
+from contextlib import nullcontext
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from softmargin import persistence
+from softmargin.cli.output import as_csv, print_json, to_json
+from softmargin.cli.progress import interruptible, tuning, waiting
+from softmargin.experiment import OURS, Experiment, fit_experiment, measure, support_count
+from softmargin.report import terminal
+from softmargin.tables import (
+    DataError,
+    Table,
+    columns_of,
+    conform,
+    read_frame,
+    read_table,
+    relevance_by_column,
+    short,
+    unseen_categories,
+)
+
+INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Request:
+    """What `fit` and `compare` are asked."""
+
+    data: str
+    target: str | None
+    regression: bool
+    test_size: float | None
+    seed: int
+    encoding: str
+    as_json: bool
+    options: dict[str, Any]
+
+    def table(self) -> Table:
+        """Read the data."""
+        return read_table(self.data, self.target, regression=self.regression, encoding=self.encoding)
+
+    def fit(self, table: Table, **options: Any) -> Experiment:
+        """Fit with the request's options and those given."""
+        return fit_experiment(
+            table,
+            regression=self.regression,
+            test_size=self.test_size,
+            seed=self.seed,
+            **{**self.options, **options},
+        )
+
+
+def run_fit(request: Request, *, out: Path | None, report: Path | None, baseline: bool) -> int:
+    """Fit, save, measure, report; return the exit code."""
+    stdout, stderr = Console(), Console(stderr=True)
+    show = stderr.is_terminal and not request.as_json
+    with waiting(stderr, f"Reading {request.data}", show=show):
+        table = request.table()
+    with interruptible(stderr) as interrupt:
+        with tuning(stderr, interrupt, show=show):
+            experiment = request.fit(table)
+        # Saved at once: whatever happens later, the model is there.
+        if out is not None:
+            persistence.save(experiment.pipeline, out)
+        if interrupt.asked:
+            return _leave_early(experiment, out, request, stdout, stderr)
+    try:
+        with waiting(stderr, "Tuning the baseline", show=show) if baseline else nullcontext():
+            experiment = measure(experiment, against_baseline=baseline, seed=request.seed)
+        if report is not None:
+            from softmargin.report.page import write_report
+
+            with waiting(stderr, "Drawing the report", show=show):
+                write_report(experiment, report)
+    except KeyboardInterrupt:
+        return _leave_early(experiment, out, request, stdout, stderr)
+    _present(experiment, request, stdout, model=out, report=report)
+    return 0
+
+
+def _leave_early(experiment: Experiment, out: Path | None, request: Request, stdout: Console, stderr: Console) -> int:
+    _present(experiment, request, stdout, model=out, report=None, interrupted=True)
+    kept = f"the best model so far is in {out}" if out else "give --out to keep the best model so far"
+    stderr.print(Text(f"softmargin: interrupted; {kept}"))
+    return INTERRUPTED
+
+
+def _present(
+    experiment: Experiment,
+    request: Request,
+    stdout: Console,
+    *,
+    model: Path | None,
+    report: Path | None,
+    interrupted: bool = False,
+) -> None:
+    if request.as_json:
+        files = {"model": model and str(model), "report": report and str(report), "interrupted": interrupted}
+        print_json({**experiment.summary(), **files})
+        return
+    terminal.show(experiment, stdout)
+    for name, path in (("model", model), ("report", report)):
+        if path is not None:
+            stdout.print(Text(f"{name}: {path}"))
+
+
+def run_predict(model: Path, data: str, out: Path | None, *, level: float, encoding: str, as_json: bool) -> None:
+    """Predict the rows of a table and write CSV or JSON."""
+    pipeline = _load(model)
+    frame = read_frame(data, encoding)
+    X, notes = conform(frame, *columns_of(pipeline))
+    notes += unseen_categories(pipeline, X)
+    with warnings.catch_warnings():
+        # Said above in the words of the table.
+        warnings.filterwarnings("ignore", message="Found unknown categories")
+        answer = _answer(pipeline, X, level)
+    for note in notes:
+        Console(stderr=True).print(Text(f"note: {note}", style="yellow"))
+    if as_json:
+        text = to_json(answer.to_dict(orient="records"))
+    else:
+        text = as_csv(answer)
+    if out is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        # A full disk is noticed on closing, when the name is no longer known.
+        raise OSError(error.errno, error.strerror, str(out)) from error
+
+
+def _answer(pipeline: Any, X: pd.DataFrame, level: float) -> pd.DataFrame:
+    if hasattr(pipeline, "predict_proba"):
+        p = pipeline.predict_proba(X)
+        columns = {"prediction": pipeline.classes_[p.argmax(axis=1)]}
+        return pd.DataFrame(columns | {f"probability of {c}": p[:, k] for k, c in enumerate(pipeline.classes_)})
+    inputs, last = pipeline[:-1].transform(X), pipeline[-1]
+    mean, std = last.predict(inputs, return_std=True)
+    interval = last.predict_interval(inputs, confidence_level=level)
+    return pd.DataFrame({"mean": mean, "std": std, "lower": interval[:, 0], "upper": interval[:, 1]})
+
+
+def _load(model: Path) -> Any:
+    pipeline = persistence.load(model)
+    if "columns" not in getattr(pipeline, "named_steps", {}):
+        raise persistence.ModelFileError(
+            f"{str(model)!r} holds a {type(pipeline).__name__} that was not made by `softmargin fit`; "
+            "use it from Python: softmargin.load(path)"
+        )
+    return pipeline
+
+
+def run_info(model: Path, *, as_json: bool) -> None:
+    """Say what a model file holds."""
+    pipeline = _load(model)
+    numeric, category = columns_of(pipeline)
+    estimator = pipeline.named_steps["model"]
+    kernels = estimator.kernel_ if isinstance(estimator.kernel_, list) else [estimator.kernel_]
+    facts = {
+        "file": str(model),
+        **persistence.read_header(model),
+        "estimator": type(estimator).__name__,
+        "numeric": numeric,
+        "category": category,
+        "classes": [str(c) for c in getattr(estimator, "classes_", [])],
+        "kernel": [str(k) for k in kernels],
+        "C": np.asarray(estimator.C_).tolist(),
+        "log_evidence": float(estimator.log_evidence_),
+        "support_vectors": support_count(estimator),
+        "relevance": relevance_by_column(pipeline),
+    }
+    if as_json:
+        print_json(facts)
+        return
+    grid = Grid(box=None, show_header=False)
+    for name, value in facts.items():
+        if value is None:
+            continue
+        grid.add_row(name.replace("_", " "), Text(_line(value)))
+    Console().print(grid)
+
+
+def _line(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{short(k)} {v:.2f}" if isinstance(v, float) else f"{short(k)} {v}" for k, v in value.items())
+    if isinstance(value, list):
+        return ", ".join(short(v) for v in value) or "-"
+    return f"{value:.4g}" if isinstance(value, float) else short(value)
+
+
+def run_compare(request: Request, kernels: list[str], criteria: list[str]) -> None:
+    """Fit every kernel with every criterion on the same rows."""
+    stderr = Console(stderr=True)
+    show = stderr.is_terminal and not request.as_json
+    table = request.table()
+    rows = []
+    for kernel, criterion in product(kernels, criteria):
+        with waiting(stderr, f"Fitting {kernel}, {criterion}", show=show):
+            fitted = measure(request.fit(table, kernel=kernel, criterion=criterion), against_baseline=False)
+        learnt = fitted.summary()["learnt"]
+        rows.append(
+            {
+                "kernel": kernel,
+                "criterion": criterion,
+                "log_evidence": learnt["log_evidence"],
+                "C": learnt["C"],
+                **fitted.scores.get(OURS, {}),
+                "seconds": fitted.seconds,
+            }
+        )
+    if not rows:
+        raise DataError("nothing to compare; give at least one --kernel and one --criterion")
+    if request.as_json:
+        print_json({"data": request.data, "target": str(table.y.name), "fits": rows})
+        return
+    _show_comparison(rows)
+
+
+def _show_comparison(rows: list[dict[str, Any]]) -> None:
+    grid = Grid(box=None, header_style="bold")
+    for name in rows[0]:
+        label = terminal.MEASURES.get(name, (name.replace("_", " "), ""))[0]
+        # Wide enough for the longest word of its heading; a narrow terminal breaks between words.
+        width = max(map(len, label.split()))
+        grid.add_column(label, justify="left" if name in ("kernel", "criterion") else "right", min_width=width)
+    for row in rows:
+        grid.add_row(*(_cell(name, value) for name, value in row.items()))
+    Console().print(grid)
+
+
+def _cell(name: str, value: Any) -> Text:
+    if name in terminal.MEASURES:
+        return Text(terminal.written(name, value))
+    if name in ("kernel", "criterion"):
+        return Text(value)
+    return Text(terminal.numbers(value) if name == "C" else f"{value:.2f}")

@@ -1,0 +1,178 @@
+"""From a table to a tuned model that is measured on held-out rows beside a baseline."""
+
+import time
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from softmargin.experiment import baseline
+from softmargin.experiment.measures import Forecast, normal_forecast, score_classes, score_numbers
+from softmargin.tables import DataError, Table, make_pipeline, relevance_by_column
+
+TEST_SIZE = 0.25
+OURS, THEIRS = "softmargin", "baseline"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A fitted model with everything the terminal and the report say about it."""
+
+    table: Table
+    regression: bool
+    train: np.ndarray = field(repr=False)
+    test: np.ndarray = field(repr=False)
+    pipeline: Any = field(repr=False)
+    seconds: float
+    """Wall-clock time of the fit."""
+    notes: tuple[str, ...] = ()
+    predictions: dict[str, Any] = field(default_factory=dict, repr=False)
+    """For each model probabilities of shape (n_test, n_classes), or a `Forecast`."""
+    scores: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    @property
+    def model(self) -> Any:
+        """The estimator at the end of the pipeline."""
+        return self.pipeline.named_steps["model"]
+
+    @property
+    def inputs(self) -> Any:
+        """The training rows as the estimator saw them."""
+        return self.pipeline[:-1].transform(self.table.X.iloc[self.train])
+
+    @property
+    def truth(self) -> np.ndarray:
+        """Class indices, or values, of the held-out rows."""
+        y = self.table.y.iloc[self.test].to_numpy()
+        return y if self.regression else np.searchsorted(self.model.classes_, y)
+
+    def summary(self) -> dict[str, Any]:
+        """Everything of note as plain numbers and strings, ready for JSON."""
+        model = self.model
+        learnt = {
+            "kernel": [str(k) for k in model.kernel_] if isinstance(model.kernel_, list) else str(model.kernel_),
+            "C": np.asarray(model.C_).tolist(),
+            "log_evidence": float(model.log_evidence_),
+            "support_vectors": support_count(model),
+            "evaluations": int(model.n_iter_),
+            "relevance": relevance_by_column(self.pipeline),
+        }
+        if self.regression:
+            learnt["epsilon"] = float(model.epsilon_)
+        elif hasattr(model, "loo_log_loss_"):
+            learnt |= {"loo_log_loss": model.loo_log_loss_, "loo_error": model.loo_error_}
+        return {
+            "data": self.table.name,
+            "target": str(self.table.y.name),
+            "task": "regression" if self.regression else "classification",
+            "classes": None if self.regression else [str(c) for c in model.classes_],
+            "rows": {"train": len(self.train), "test": len(self.test)},
+            "learnt": learnt,
+            "held_out": self.scores,
+            "seconds": self.seconds,
+            "notes": [*self.table.notes, *self.notes],
+        }
+
+
+def support_count(model: Any) -> int | None:
+    """Number of support vectors; None with inducing points, where the SVM itself is not solved."""
+    return len(model.support_) if hasattr(model, "support_") else None
+
+
+def split_rows(table: Table, test_size: float | None, seed: int, regression: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Training and test rows: the data set's customary split if it has one and no size is asked for."""
+    rows = np.arange(len(table.y))
+    if test_size is None and table.test is not None:
+        return np.setdiff1d(rows, table.test), table.test
+    if test_size == 0:
+        return rows, rows[:0]
+    size = TEST_SIZE if test_size is None else test_size
+    try:
+        train, test = train_test_split(
+            rows, test_size=size, random_state=seed, stratify=None if regression else table.y.to_numpy()
+        )
+    except ValueError as error:
+        raise DataError(
+            f"{len(rows)} rows cannot be split with --test-size {size:g} ({error}); give more rows, another size, "
+            "or --test-size 0 to hold nothing out"
+        ) from error
+    return np.sort(train), np.sort(test)
+
+
+def make_estimator(regression: bool, **options: Any) -> Any:
+    """The estimator with its defaults."""
+    import softmargin
+
+    return softmargin.BayesianSVR(**options) if regression else softmargin.BayesianSVC(**options)
+
+
+def fit_experiment(
+    table: Table, *, regression: bool = False, test_size: float | None = None, seed: int = 0, **options: Any
+) -> Experiment:
+    """Fit the pipeline on the training rows; `options` go to the estimator."""
+    train, test = split_rows(table, test_size, seed, regression)
+    pipeline = make_pipeline(table, make_estimator(regression, random_state=seed, **options))
+    begin = time.perf_counter()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pipeline.fit(table.X.iloc[train], table.y.iloc[train].to_numpy())
+    seconds = time.perf_counter() - begin
+    notes = tuple(dict.fromkeys(str(w.message).split("\n")[0] for w in caught))
+    return Experiment(table, regression, train, test, pipeline, seconds, notes)
+
+
+def measure(experiment: Experiment, *, against_baseline: bool = True, seed: int = 0) -> Experiment:
+    """Predict the held-out rows, and let the baseline do the same."""
+    if len(experiment.test) == 0:
+        return experiment
+    with warnings.catch_warnings():
+        # Unseen categories count as none of the known ones; small folds make the baseline's search noisy.
+        warnings.simplefilter("ignore")
+        if experiment.regression:
+            return _measure_numbers(experiment, against_baseline, seed)
+        return _measure_classes(experiment, against_baseline, seed)
+
+
+def forecast(pipeline: Any, X: Any, y: np.ndarray) -> Forecast:
+    """A regression pipeline's forecast of new rows with true values y."""
+    inputs = pipeline[:-1].transform(X)
+    model = pipeline.named_steps["model"]
+    mean, std = model.predict(inputs, return_std=True)
+    interval = model.predict_interval(inputs, confidence_level=0.95)
+    grid = np.linspace(0.005, 0.995, 199)
+    quantiles = model.predict_quantiles(inputs, grid)
+    rank = np.array([np.interp(value, row, grid, left=0.0, right=1.0) for value, row in zip(y, quantiles)])
+    return Forecast(mean, std, interval[:, 0], interval[:, 1], model.log_predictive_density(inputs, y), rank)
+
+
+def _measure_classes(experiment: Experiment, against_baseline: bool, seed: int) -> Experiment:
+    table, train = experiment.table, experiment.train
+    X, truth = table.X.iloc[experiment.test], experiment.truth
+    predictions = {OURS: experiment.pipeline.predict_proba(X)}
+    notes: tuple[str, ...] = ()
+    if against_baseline:
+        try:
+            predictions[THEIRS] = baseline.fit_classifier(table, train, seed).predict_proba(X)
+        except ValueError as error:
+            notes = (f"the baseline could not be fitted: {str(error).splitlines()[0]}",)
+    scores = {name: score_classes(p, truth) for name, p in predictions.items()}
+    return _with(experiment, predictions, scores, notes)
+
+
+def _measure_numbers(experiment: Experiment, against_baseline: bool, seed: int) -> Experiment:
+    table = experiment.table
+    X, truth = table.X.iloc[experiment.test], experiment.truth
+    predictions = {OURS: forecast(experiment.pipeline, X, truth)}
+    if against_baseline:
+        fitted, spread = baseline.fit_regressor(table, experiment.train, seed)
+        predictions[THEIRS] = normal_forecast(fitted.predict(X), spread, truth)
+    scores = {name: score_numbers(p, truth) for name, p in predictions.items()}
+    return _with(experiment, predictions, scores, ())
+
+
+def _with(e: Experiment, predictions: dict[str, Any], scores: dict[str, Any], notes: tuple[str, ...]) -> Experiment:
+    return Experiment(
+        e.table, e.regression, e.train, e.test, e.pipeline, e.seconds, e.notes + notes, predictions, scores
+    )

@@ -1,0 +1,304 @@
+"""The fit of a classification: from rows and settings to a record; nothing here knows an estimator."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import log_softmax
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from threadpoolctl import threadpool_limits
+
+from softmargin._linalg import Array
+from softmargin.kernels import PrecomputedKernel, make_kernel
+from softmargin.least_squares import LeastSquaresPolicy, fit_least_squares
+from softmargin.machines.classification.pairs import Combination
+from softmargin.machines.classification.pairwise import LeftOut, PairwiseFit, PairwiseMachine
+from softmargin.machines.classification.stack import Member, Stack
+from softmargin.machines.sampled_rows import Source, compact, draw
+from softmargin.machines.support import ClassSupport, class_support
+from softmargin.machines.warp import Warp
+from softmargin.policy import POLICY
+from softmargin.rows import LocalRows, PairEncoding, TrainingRows, merge_rows, spread_of
+from softmargin.search import Evaluation
+from softmargin.tuning import LatentModel, LikelihoodCoordinates, Probability, Tuning, update
+
+Composition = Literal["hinge", "stack", "least_squares"]
+"""Which machines: the hinge machine alone; by default a stack, for two classes of hinge and least-squares machines, for
+more of least-squares machines, on raw and on warped inputs; or the least-squares machine alone."""
+Report = Callable[[Evaluation, "Callable[[], ClassificationFit] | None"], None]
+"""Called after every evaluation, for two classes with a function that makes the fit as if the search had ended."""
+
+
+@dataclass(frozen=True)
+class ClassificationSettings:
+    """What a classifier asks of its fit."""
+
+    kernel: Any
+    """None, a name or a kernel object."""
+    likelihood: LikelihoodCoordinates
+    tuning: Tuning
+    default_prior: bool
+    multi_class: str
+    probability: Probability
+    n_inducing: int | None
+    through_inducing_points: bool
+    """Whether the rows are seen through sums over them only."""
+    composition: Composition = "hinge"
+    least_squares: LeastSquaresPolicy = field(default_factory=LeastSquaresPolicy)
+    class_weight: Any = None
+    previous: "ClassificationFit | None" = None
+    """An earlier fit to start the search from."""
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether the inputs are kernel values."""
+        return isinstance(self.kernel, PrecomputedKernel) or (
+            isinstance(self.kernel, str) and self.kernel == "precomputed"
+        )
+
+    def pairwise(self, X: Any, n_features: int, weight: Array) -> PairwiseFit:
+        """How the binary problems of rows with inputs X are fitted."""
+        spread = np.empty(0) if self.precomputed else spread_of(X, weight)
+        kernel = make_kernel(self.kernel, n_features, None if self.precomputed else spread)
+        previous = None if self.previous is None else self.previous.machine
+        starts = None if previous is None else [model.z for model in previous.models]
+        prior, inducing = self.default_prior, self.n_inducing
+        return PairwiseFit(kernel, self.likelihood, spread, self.tuning, prior, self.multi_class, inducing, starts)
+
+
+@dataclass(frozen=True)
+class ClassificationFit:
+    """A fitted classification."""
+
+    classes: np.ndarray
+    spread: Array = field(repr=False)
+    probability: Probability
+    log_class_weight: Array | None
+    """ln of the factor of each class's posterior odds, shape (n_classes,); None without class weights."""
+    stack: Stack
+    """The machines that predict."""
+    machine: PairwiseMachine | None = None
+    """The hinge machine: the support vector machines and their posteriors; None where other machines predict."""
+    left_out: LeftOut | None = field(default=None, repr=False)
+    """Leave-one-out predictions of training rows; None where a machine has none."""
+    rows: TrainingRows | None = field(default=None, repr=False)
+    """The merged training rows; None through inducing points."""
+    later: PairwiseFit | None = field(default=None, repr=False)
+    """How to fit the hinge machine when it is asked for, where other machines predict."""
+
+    @cached_property
+    def hinge(self) -> PairwiseMachine | None:
+        """The hinge machine; where other machines predict it is fitted, one-vs-one, when it is first asked for."""
+        if self.machine is not None or self.later is None or self.rows is None:
+            return self.machine
+        return self.later.from_rows(self.rows, len(self.classes))
+
+    @cached_property
+    def support(self) -> ClassSupport | None:
+        """The support vectors among the training rows; None through inducing points."""
+        machine, rows = self.hinge, self.rows
+        if machine is None or rows is None or any(model.svm is None for model in machine.models):
+            return None
+        precomputed = isinstance(machine.models[0].kernel, PrecomputedKernel)
+        return class_support(machine.models, rows, precomputed=precomputed)
+
+    def log_proba(self, X: Any) -> Array:
+        """ln of the class probabilities, shape (n, n_classes)."""
+        log_p = self.stack.log_proba(X)
+        if self.log_class_weight is None:
+            return log_p
+        # P'(y | x) proportional to w_y P(y | x): a change of the classes' prior probabilities.
+        weighted: Array = log_softmax(log_p + self.log_class_weight, axis=1)
+        return weighted
+
+    def log_odds(self, X: Any) -> Array:
+        """Log-odds, shape (n,) of the second of two classes or (n, n_classes) of each class against the rest."""
+        if len(self.classes) == 2:
+            odds, shift = self.stack.log_odds(X), self.log_class_weight
+            return odds if shift is None else odds + (shift[1] - shift[0])
+        log_p = self.log_proba(X)
+        # ln p - ln(1 - p); 1 - p from the other classes would cancel only where p is 1 to rounding.
+        return log_p - np.log(np.maximum(-np.expm1(log_p), 1e-300))
+
+
+def fit_classification(
+    source: Source, settings: ClassificationSettings, report: Report | None = None
+) -> ClassificationFit:
+    """Fit a classification to valid raw rows.
+
+    Parameters
+    ----------
+    source : LocalRows or DaskRows
+    settings : ClassificationSettings
+    report : callable, optional
+    """
+    if isinstance(source, LocalRows):
+        check_classification_targets(source.y)
+    if settings.through_inducing_points and not _is_joint(source, settings):
+        return _fit_source(source, settings, report)
+    # Small matrices gain nothing from several BLAS threads, and on a busy machine the threads wait for each other.
+    with threadpool_limits(1 if source.n_rows <= POLICY.search.one_thread_rows else None):
+        return _fit_rows(source, settings, report)
+
+
+def _is_joint(source: Source, settings: ClassificationSettings) -> bool:
+    """Whether least-squares machines predict alone, which see rows in memory only but as many as there are."""
+    if settings.composition == "least_squares" and not isinstance(source, LocalRows):
+        raise ValueError(
+            "loss='least_squares' needs rows in memory and cannot fit a Dask collection; use loss='hinge', or fetch "
+            "the rows with .compute()"
+        )
+    many = settings.composition == "stack" and isinstance(source, LocalRows) and len(source.labels()) > 2
+    return settings.composition == "least_squares" or many
+
+
+def _fit_rows(source: Source, settings: ClassificationSettings, report: Report | None) -> ClassificationFit:
+    """Fit with all rows at hand."""
+    X, y, weight = source.take(np.arange(source.n_rows))
+    X = X.astype(np.float64, copy=False)
+    classes, index = np.unique(y, return_inverse=True)
+    check_classes(classes)
+    log_weight = log_class_weights(settings.class_weight, classes, index, weight)
+    rows = merge_rows(X, index.astype(float), weight, precomputed=settings.precomputed)
+    fit = settings.pairwise(rows.X, X.shape[1], rows.weight)
+    finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight)
+    members, left_out = _least_squares_members(rows, len(classes), fit.spread, settings, report)
+    if settings.composition == "least_squares" or (settings.composition == "stack" and len(classes) > 2):
+        stack, mixed = _stacked(members, left_out, rows)
+        return finish(stack, left_out=mixed, rows=rows, later=fit)
+    machine = _reporting(fit, finish, report).from_rows(rows, len(classes))
+    hinge = Member("hinge", machine.predicting(settings.probability))
+    hinge_left_out = None if machine.left_out is None else machine.left_out.log_proba
+    stack, mixed = _stacked([hinge, *members], [hinge_left_out, *left_out], rows)
+    return finish(stack, machine, mixed if members else machine.left_out, rows)
+
+
+def _least_squares_members(
+    rows: TrainingRows, n_classes: int, spread: Array, settings: ClassificationSettings, report: Report | None
+) -> tuple[list[Member], list[Array | None]]:
+    """The least-squares machines of the composition, with their leave-one-out log-probabilities."""
+    if settings.composition == "hinge":
+        return [], []
+    alone = settings.composition == "least_squares"
+    warp = None if alone or settings.precomputed else Warp.of(rows.X, rows.weight)
+    labels = rows.y.astype(np.intp)
+    # Copies must not predict each other; where inputs carry several labels, all rows are copies in effect.
+    whole = settings.precomputed or rows.contested() <= POLICY.search.contested
+    callback = None if report is None else lambda evaluation: report(evaluation, None)
+    members: list[Member] = []
+    left_out: list[Array | None] = []
+    for name, chosen in (("least_squares", None), ("least_squares_warped", warp)):
+        if name.endswith("warped") and warp is None:
+            continue
+        X = rows.X if chosen is None else chosen(rows.X)
+        machine = fit_least_squares(
+            X,
+            labels,
+            rows.weight,
+            n_classes,
+            settings.kernel,
+            spread=spread if chosen is None else spread_of(X, rows.weight),
+            leave_whole_rows=whole,
+            policy=settings.least_squares,
+            random_state=settings.tuning.seed,
+            callback=callback,
+        )
+        members.append(Member(name, machine, chosen))
+        left_out.append(machine.cross_log_proba(labels, rows.weight))
+    return members, left_out
+
+
+def _stacked(members: list[Member], left_out: list[Array | None], rows: TrainingRows) -> tuple[Stack, LeftOut | None]:
+    """The stack of members and its leave-one-out predictions of the merged rows."""
+    truth = rows.y.astype(int)
+    stack = Stack.of(members, left_out, truth, rows.weight)
+    return stack, None if stack.left_out is None else LeftOut(stack.left_out, truth, rows.weight)
+
+
+def _fit_source(source: Source, settings: ClassificationSettings, report: Report | None) -> ClassificationFit:
+    """The same through inducing points, for rows anywhere."""
+    # Before rows of zero weight are dropped: a class must not vanish with them.
+    classes = source.labels()
+    # Distinct values alone would look like the targets of a regression.
+    check_classification_targets(np.repeat(classes, 3))
+    check_classes(classes)
+    source = compact(source)
+    drawn = draw(source, settings.tuning.seed, classes)
+    index = np.searchsorted(classes, drawn.y)
+    log_weight = log_class_weights(settings.class_weight, classes, index, drawn.weight)
+    fit = settings.pairwise(drawn.X, drawn.X.shape[1], drawn.weight)
+    finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight)
+    machine = _reporting(fit, finish, report).from_source(source, classes, drawn)
+    return finish(_alone(machine, settings.probability), machine, machine.left_out)
+
+
+def _alone(machine: PairwiseMachine, probability: Probability) -> Stack:
+    """The hinge machine as a stack of one."""
+    return Stack([Member("hinge", machine.predicting(probability))], np.ones(1))
+
+
+def update_classification(fitted: ClassificationFit, source: Source) -> ClassificationFit:
+    """Update a fit through inducing points by a batch of rows, at its hyperparameters."""
+    source = compact(source)
+    unknown = np.setdiff1d(source.labels(), fitted.classes).tolist()
+    if unknown:
+        raise ValueError(f"classes {unknown} were not in the first batch; fit again with rows of every class")
+    _, y, weight = source.take(np.arange(source.n_rows))
+    assert fitted.machine is not None
+    models = []
+    for model, pair in zip(fitted.machine.models, fitted.machine.pairs):
+        encoding = PairEncoding(fitted.classes, pair)
+        seen = len(encoding(y, weight).target) > 0
+        models.append(update(model, source.encoded(encoding)) if seen else model)
+    machine = replace(fitted.machine, models=models)
+    return replace(fitted, machine=machine, stack=_alone(machine, fitted.probability))
+
+
+def _reporting(fit: PairwiseFit, finish: Callable[..., ClassificationFit], report: Report | None) -> PairwiseFit:
+    """The same fit, reporting every evaluation."""
+    if report is None:
+        return fit
+
+    def evaluated(evaluation: Evaluation, model: Callable[[], LatentModel]) -> None:
+        def made() -> ClassificationFit:
+            machine = PairwiseMachine([model()], Combination([(0, 1)], 2))
+            return finish(_alone(machine, "average"), machine)
+
+        report(evaluation, made if len(finish.args[0]) == 2 else None)  # type: ignore[attr-defined]
+
+    return replace(fit, tuning=replace(fit.tuning, callback=evaluated))
+
+
+def check_classes(classes: np.ndarray) -> None:
+    """Raise unless there are at least two classes."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"BayesianSVC needs at least 2 classes in y, got 1 class: {classes[0]!r}. "
+            "Check that y has the labels and not one constant"
+        )
+
+
+def log_class_weights(class_weight: Any, classes: np.ndarray, index: np.ndarray, weight: Array) -> Array | None:
+    """ln of the factor of each class's odds, shape (n_classes,); None without class weights.
+
+    Every class must keep a row of positive weight. "balanced" makes all classes equally probable before anything is
+    known of a row: a class of share s has the factor 1/(n_classes s).
+    """
+    counts = np.bincount(index, weights=weight, minlength=len(classes))
+    if not np.all(counts > 0):
+        raise ValueError("sample_weight removes every row of a class: give each class a row with positive weight")
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        return np.asarray(np.log(counts.sum() / (len(classes) * counts)))
+    factors = np.asarray(compute_class_weight(class_weight, classes=classes, y=classes[index]), dtype=float)
+    if not np.all((factors > 0) & np.isfinite(factors)):
+        worst = classes[int(np.argmin(np.where(np.isfinite(factors), factors, -np.inf)))]
+        raise ValueError(
+            f"class_weight={class_weight!r} must give every class a positive finite factor; class {worst!r} has none. "
+            "Leave rows of a class out with sample_weight instead"
+        )
+    return np.log(factors)

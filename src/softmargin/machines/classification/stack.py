@@ -1,0 +1,100 @@
+"""A stack of machines: class probabilities mixed with weights learnt on leave-one-out."""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import log_expit, logsumexp
+
+from softmargin._linalg import Array
+from softmargin.machines.warp import Warp
+from softmargin.machines.weights import stacking_weights
+
+
+class ClassMachine(Protocol):
+    """A fitted function from rows to class probabilities."""
+
+    def log_proba(self, X: Any) -> Array:
+        """ln of the class probabilities, shape (n, n_classes)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Member:
+    """One machine of a stack.
+
+    Parameters
+    ----------
+    name : str
+        "hinge" or "least_squares", and "warped" where the inputs are.
+    machine : ClassMachine
+    warp : Warp or None
+        What happens to the inputs first.
+    """
+
+    name: str
+    machine: Any
+    warp: Warp | None = None
+
+    def log_proba(self, X: Any) -> Array:
+        """ln of the class probabilities, shape (n, n_classes)."""
+        log_p: Array = self.machine.log_proba(X if self.warp is None else self.warp(X))
+        return log_p
+
+    def log_odds(self, X: Any) -> Array:
+        """Log-odds of the second of two classes, shape (n,)."""
+        odds: Array = self.machine.log_odds(X if self.warp is None else self.warp(X))
+        return odds.reshape(-1)
+
+    def __repr__(self) -> str:
+        return f"Member({self.name!r})"
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Machines and their weights."""
+
+    members: list[Member]
+    weights: Array
+    left_out: Array | None = field(default=None, repr=False)
+    """ln of the mixture's leave-one-out class probabilities, shape (n, n_classes)."""
+
+    @classmethod
+    def of(cls, members: list[Member], left_out: list[Array | None], truth: np.ndarray, weight: Array) -> "Stack":
+        """Learn the weights from leave-one-out class probabilities (ln, shape (n, n_classes)); equal where one lacks.
+
+        Parameters
+        ----------
+        members : list of Member
+        left_out : list of ndarray of shape (n, n_classes) or None
+        truth : ndarray of shape (n,)
+            The class of every row.
+        weight : ndarray of shape (n,)
+        """
+        known = [table for table in left_out if table is not None]
+        if len(known) < len(members):
+            return cls(members, np.full(len(members), 1 / len(members)))
+        of_truth = np.stack([table[np.arange(len(truth)), truth] for table in known], axis=1)
+        weights = stacking_weights(of_truth, weight)
+        return cls(members, weights, mix(np.stack(known), weights))
+
+    def log_proba(self, X: Any) -> Array:
+        """ln of the mixture's class probabilities, shape (n, n_classes)."""
+        if len(self.members) == 1:
+            return self.members[0].log_proba(X)
+        return mix(np.stack([member.log_proba(X) for member in self.members]), self.weights)
+
+    def log_odds(self, X: Any) -> Array:
+        """Log-odds of the second of two classes, shape (n,)."""
+        odds = np.stack([member.log_odds(X) for member in self.members])
+        if len(self.members) == 1:
+            return odds[0]
+        up, down = mix(np.stack([log_expit(odds), log_expit(-odds)], axis=2), self.weights).T
+        return up - down
+
+
+def mix(log_p: Array, weights: Array) -> Array:
+    """ln sum_k w_k p_k for log_p of shape (n_members, n, n_classes)."""
+    with np.errstate(divide="ignore"):
+        mixed: Array = logsumexp(log_p + np.log(weights)[:, None, None], axis=0)
+    return mixed

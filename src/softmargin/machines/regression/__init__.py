@@ -1,0 +1,20 @@
+"""Regression: the target in its own units, the machines, their mixture, and the fit of all of them."""
+
+from softmargin.machines.regression.fit import fit_regression, update_regression
+from softmargin.machines.regression.record import RegressionFit, RegressionSettings
+from softmargin.machines.regression.stack import DensityMember, MixtureDistribution, RegressionStack
+from softmargin.machines.regression.target import TargetUnits, target_units
+from softmargin.machines.regression.target_warp import TargetWarp
+
+__all__ = [
+    "DensityMember",
+    "MixtureDistribution",
+    "RegressionFit",
+    "RegressionSettings",
+    "RegressionStack",
+    "TargetUnits",
+    "TargetWarp",
+    "fit_regression",
+    "target_units",
+    "update_regression",
+]

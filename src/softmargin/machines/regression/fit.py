@@ -1,0 +1,211 @@
+"""The fit of a regression: the target is scaled inside, gross errors are left out if the evidence says so.
+
+Targets far outside the bulk are either the tail of the function and its noise, or gross errors: rows of a second
+component of the noise, uniform over the range of y, that a small share `gross_rate` of the rows falls into. Both
+readings are fitted. With Z the evidence, y_g the candidates and r the range, the rows are gross errors if
+
+    Z(all rows) < Z(rows without y_g) (gross_rate / r)^|y_g|.
+
+A row of the uniform component says nothing about the function: it takes no part in the posterior either.
+"""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from softmargin._linalg import Array
+from softmargin.kernels import diag
+from softmargin.machines.regression.members import left_out, stack_on
+from softmargin.machines.regression.record import RegressionFit, RegressionSettings, Report
+from softmargin.machines.regression.target import TargetUnits, in_bulk, target_kernels
+from softmargin.machines.sampled_rows import RawSample, Source, compact, draw, n_inducing_for
+from softmargin.machines.support import coefficients
+from softmargin.policy import POLICY
+from softmargin.rows import LocalRows, ScaledEncoding, TrainingRows, merge_rows, spread_of
+from softmargin.tuning import Coordinates, LatentModel, Tuning, fit_latent, fit_sparse, leave_rows_out, update
+
+
+def fit_regression(source: Source, settings: RegressionSettings, report: Report | None = None) -> RegressionFit:
+    """Fit a regression to valid raw rows; see `RegressionSettings`."""
+    if settings.through_inducing_points:
+        return _Large(compact(source), settings, report).fit(source)
+    X, y, weight = source.take(np.arange(source.n_rows))
+    rows = merge_rows(X, y.astype(np.float64), weight, precomputed=settings.precomputed)
+    fitted = _fit_target(rows, settings, report)
+    if settings.tuning.search is not None:
+        warn_of_imitated_noise(fitted)
+    fitted = _with_rows(fitted, rows, X, precomputed=settings.precomputed)
+    if not settings.stacked or settings.precomputed:
+        return fitted
+    kept = np.isin(rows.first, fitted.model.rows.first)
+    seen = rows.subset(kept, rows.y[kept])
+    return stack_on(fitted, seen, settings, _fit_rows, report)
+
+
+def update_regression(fitted: RegressionFit, source: Source) -> RegressionFit:
+    """Update a fit through inducing points by a batch of rows, at its hyperparameters."""
+    source, units = compact(source), fitted.units
+    model = update(fitted.model, source.encoded(ScaledEncoding(units.center, units.scale)))
+    _, _, weight = source.take(np.arange(source.n_rows))
+    return replace(fitted, model=model, total=fitted.total + float(weight.sum()))
+
+
+def _fit_target(rows: TrainingRows, settings: RegressionSettings, report: Report | None) -> RegressionFit:
+    """Fit the merged rows; gross errors among their targets are left out with a warning."""
+    units = settings.units(rows.y, rows.weight)
+    bulk = in_bulk((rows.y - units.center) / units.scale, rows.weight)
+    if np.all(bulk) or not settings.leave_gross_errors_out:
+        return _fit_rows(rows, settings, report)
+    part = rows.subset(bulk, rows.y[bulk], precomputed=settings.precomputed)
+    without = _fit_rows(part, settings, report)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        whole = _fit_rows(rows, settings, report)
+    if whole.log_evidence > without.log_evidence + log_uniform(float(rows.weight @ ~bulk), rows.y):
+        for warning in caught:
+            warnings.warn(warning.message, stacklevel=5)
+        return whole
+    warn_of_gross_errors(int(np.sum(~bulk)), np.sort(rows.first[~bulk]))
+    return without
+
+
+def _fit_rows(original: TrainingRows, settings: RegressionSettings, report: Report | None) -> RegressionFit:
+    """Fit merged rows as they are."""
+    units = settings.units(original.y, original.weight)
+    inputs = original.X / units.scale**2 if settings.precomputed else original.X
+    rows = replace(original, X=inputs, y=(original.y - units.center) / units.scale)
+    spread = np.empty(0) if settings.precomputed else spread_of(rows.X, rows.weight)
+    kernel = "precomputed" if settings.precomputed else settings.kernel
+    given, scaled = target_kernels(kernel, spread, settings.nugget, units)
+    coordinates = Coordinates(scaled, settings.likelihood(units), len(spread))
+    total = float(rows.weight.sum())
+
+    def finish(model: LatentModel) -> RegressionFit:
+        return RegressionFit(model, units, given, spread, coordinates, total, total)
+
+    tuning = _reporting(settings.tuning, finish, report)
+    return finish(fit_latent(rows, scaled, coordinates.likelihood, spread, tuning, settings.start))
+
+
+def _reporting(tuning: Tuning, finish: Callable[[LatentModel], RegressionFit], report: Report | None) -> Tuning:
+    """The same settings, reporting every evaluation."""
+    if report is None:
+        return tuning
+    return replace(tuning, callback=lambda evaluation, model: report(evaluation, lambda: finish(model())))
+
+
+def _with_rows(fitted: RegressionFit, rows: TrainingRows, X: Any, *, precomputed: bool) -> RegressionFit:
+    """Add what refers to the original training rows; `rows` are all of them, merged."""
+    model, scale, loo = fitted.model, fitted.units.scale, None
+    if model.posterior.cavities() is not None:
+        loo = float(model.rows.weight @ left_out(fitted) / model.rows.weight.sum())
+    gross = np.flatnonzero((rows.group >= 0) & (model.rows.group < 0))
+    if model.svm is None:
+        return replace(fitted, gross_errors=gross, loo_log_density=loo)
+    dual_coef = coefficients([model], model.rows, X.shape[0]) / scale
+    support = np.flatnonzero(np.any(dual_coef != 0, axis=0))
+    return replace(
+        fitted,
+        gross_errors=gross,
+        loo_log_density=loo,
+        support=support,
+        support_vectors=np.empty((0, 0)) if precomputed else X[support],
+        dual_coef=dual_coef[:, support],
+    )
+
+
+@dataclass(frozen=True)
+class _Large:
+    """The fit through inducing points, for rows anywhere."""
+
+    source: Source
+    settings: RegressionSettings
+    report: Report | None
+
+    def fit(self, original: Source) -> RegressionFit:
+        """Fit with and without candidates for gross errors; `original` are the rows before merging."""
+        settings = self.settings
+        drawn = draw(self.source, settings.tuning.seed)
+        target = np.asarray(drawn.y, dtype=np.float64)
+        units = settings.units(target, drawn.weight)
+        target = (target - units.center) / units.scale
+        bulk = in_bulk(target, drawn.weight)
+        if np.all(bulk) or not settings.leave_gross_errors_out:
+            return self._fit(drawn, units, np.inf)
+        without, whole = self._fit(drawn, units, POLICY.target.gross), self._fit(drawn, units, np.inf)
+        n_gross = float(drawn.weight[~bulk].sum()) / drawn.share
+        evidence, all_evidence = (fit.model.posterior.log_evidence for fit in (without, whole))
+        if all_evidence > evidence + log_uniform(n_gross, target):
+            return whole
+        return self._name_gross_errors(without, original, n_gross)
+
+    def _fit(self, drawn: RawSample, units: TargetUnits, limit: float) -> RegressionFit:
+        settings, spread = self.settings, spread_of(drawn.X, drawn.weight)
+        given, scaled = target_kernels(settings.kernel, spread, settings.nugget, units)
+        coordinates = Coordinates(scaled, settings.likelihood(units), len(spread))
+        encoding = ScaledEncoding(units.center, units.scale, limit)
+        sample, rows = drawn.encoded(encoding), self.source.encoded(encoding)
+        total = float(sample.weight.sum() / sample.share)
+
+        def finish(model: LatentModel) -> RegressionFit:
+            return RegressionFit(model, units, given, spread, coordinates, total, total)
+
+        tuning, m = _reporting(settings.tuning, finish, self.report), n_inducing_for(rows.n_rows, settings.n_inducing)
+        likelihood = coordinates.likelihood
+        model = fit_sparse(rows, sample, scaled, likelihood, spread, tuning, m, settings.start)
+        log_z = leave_rows_out(model, sample.X, sample.y, sample.weight, sample.y).log_z
+        loo = float(sample.weight @ log_z / sample.weight.sum() - np.log(units.scale))
+        return replace(finish(model), loo_log_density=loo)
+
+    def _name_gross_errors(self, fitted: RegressionFit, original: Source, n_gross: float) -> RegressionFit:
+        if not isinstance(original, LocalRows):
+            warn_of_gross_errors(round(n_gross))
+            return fitted
+        target = (np.asarray(original.y) - fitted.units.center) / fitted.units.scale
+        rows = np.flatnonzero(np.abs(target) > POLICY.target.gross)
+        warn_of_gross_errors(len(rows), rows)
+        return replace(fitted, gross_errors=rows)
+
+
+def log_uniform(n_gross: float, y: Array) -> float:
+    """ln of the density of `n_gross` targets under the uniform component over the range of y."""
+    return n_gross * float(np.log(POLICY.target.gross_rate / np.ptp(y)))
+
+
+def warn_of_imitated_noise(fitted: RegressionFit) -> None:
+    """Warn if many inputs have led to length scales so short that no row says anything about another.
+
+    With much room between the rows a short-scale kernel and noise explain the training targets equally well.
+    """
+    model, cavities = fitted.model, fitted.model.posterior.cavities()
+    n_inputs = int(np.sum(fitted.spread > 0))
+    if n_inputs < POLICY.target.many_inputs or cavities is None:
+        return
+    nugget = model.nugget(model.rows.X)
+    prior = diag(model.kernel, model.rows.X) - nugget
+    unknown = float(np.median((cavities[1] - nugget) / prior))
+    noise = model.likelihood.noise_variance + nugget
+    if unknown > POLICY.target.unknown and np.median(prior) > np.median(noise):
+        warnings.warn(
+            f"the length scales learnt for {n_inputs} inputs are so short that the other rows leave {unknown:.0%} of "
+            "the function's variance at a row unexplained: the kernel imitates noise, and noise_std_ is too small. "
+            "Give fewer inputs, more rows, kernel='linear', or an RBF with larger length_scale_bounds",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def warn_of_gross_errors(n: int, rows: np.ndarray | None = None) -> None:
+    """Warn that n targets were left out, and name some of the rows if they are known."""
+    named = ""
+    if rows is not None:
+        named = f" (row {', '.join(map(str, rows[:5]))}{', ...' if len(rows) > 5 else ''})"
+    warnings.warn(
+        f"{n} target(s){named} are too far from all others to be noise: they are taken for gross errors and left out. "
+        "Correct or remove these rows, or keep them with gross_errors='keep'",
+        UserWarning,
+        stacklevel=5,
+    )

@@ -1,0 +1,141 @@
+"""The other members of a stack of regressions, beside the tube machine.
+
+- "tube_warped_target": the tube machine of a warped target, for skewed targets; it starts where the first ended.
+- "gaussian": a Gaussian process with Gaussian noise, by its evidence; it starts at the tube machine's length scales.
+  Expectation propagation is exact for it and needs one sweep.
+- "gaussian_warped": the same on warped inputs, where a column is skewed; it starts where the former ended.
+
+Weights by leave-one-out densities of y; a merged row is left out as a whole.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from softmargin._linalg import Array
+from softmargin.criteria import Problem, leave_one_out
+from softmargin.inference import EP, Inference, Posterior
+from softmargin.likelihoods import Gaussian, Likelihood
+from softmargin.machines.regression.predictive import Predictive
+from softmargin.machines.regression.record import RegressionFit, RegressionSettings, Report
+from softmargin.machines.regression.stack import DensityMember
+from softmargin.machines.regression.target_warp import TargetWarp
+from softmargin.machines.regression.warped_target import WarpedPredictive
+from softmargin.machines.warp import Warp
+from softmargin.machines.weights import stacking_weights
+from softmargin.policy import POLICY
+from softmargin.rows import TrainingRows, spread_of
+
+STACK = POLICY.stack
+FitRows = Callable[[TrainingRows, RegressionSettings, Report | None], RegressionFit]
+
+
+@dataclass(frozen=True, repr=False)
+class ConjugateEP(EP):
+    """Expectation propagation from the sites of a Gaussian likelihood, which are its own: no other start is better."""
+
+    def infer(
+        self,
+        K: Array,
+        y: Array,
+        likelihood: Likelihood,
+        weight: Array | None = None,
+        start: Posterior | None = None,
+    ) -> Posterior:
+        """Infer the posterior over the latent values; see `Inference.infer`."""
+        return super().infer(K, y, likelihood, weight)
+
+
+def stack_on(
+    tube: RegressionFit, rows: TrainingRows, settings: RegressionSettings, fit_rows: FitRows, report: Report | None
+) -> RegressionFit:
+    """Fit the other members to the rows that the tube machine has seen, and learn all weights.
+
+    Parameters
+    ----------
+    tube : RegressionFit
+    rows : TrainingRows
+        With their targets in the units of y.
+    settings : RegressionSettings
+        Those of the tube machine.
+    fit_rows : callable
+        Fits a machine to rows.
+    report : callable, optional
+    """
+    if tube.model.posterior.cavities() is None or not np.ptp(rows.y) > 0:
+        return tube
+    fit = _Members(tube, rows, settings, fit_rows, _without_fit(report))
+    made = [*fit.warped_targets(), *fit.gaussians()]
+    table = np.stack([left_out(tube), *(log_p for _, log_p in made)], axis=1)
+    weights = stacking_weights(table, rows.weight)
+    mixed = np.log(np.exp(table - table.max(axis=1, keepdims=True)) @ weights) + table.max(axis=1)
+    mean = float(rows.weight @ mixed / rows.weight.sum())
+    return replace(tube, others=tuple(member for member, _ in made), weights=weights, loo_log_density=mean)
+
+
+def left_out(fitted: RegressionFit) -> Array:
+    """Leave-one-out log density of each merged row in the units of the target, shape (n,)."""
+    model = fitted.model
+    log_z = leave_one_out(model.posterior, Problem(np.empty((0, 0)), model.rows.y, model.likelihood)).log_z
+    density: Array = log_z - np.log(fitted.units.scale)
+    return density
+
+
+@dataclass(frozen=True)
+class _Members:
+    """The fits of the members; each returns the member and its leave-one-out log densities."""
+
+    tube: RegressionFit
+    rows: TrainingRows
+    settings: RegressionSettings
+    fit_rows: FitRows
+    report: Report | None
+
+    def warped_targets(self) -> Iterator[tuple[DensityMember, Array]]:
+        """The tube machine of the warped target, where a warp is needed."""
+        warp = TargetWarp.of(self.rows.y, self.rows.weight)
+        if warp is not None:
+            settings = replace(self._briefly(self.settings), start=self.tube.model.z)
+            fitted = self.fit_rows(replace(self.rows, y=warp(self.rows.y)), settings, self.report)
+            predictive = WarpedPredictive(Predictive.of(fitted.model, fitted.units), warp)
+            yield DensityMember("tube_warped_target", predictive), left_out(fitted) + warp.log_slope(self.rows.y)
+
+    def gaussians(self) -> Iterator[tuple[DensityMember, Array]]:
+        """The Gaussian process, and where columns are skewed that on warped inputs."""
+        settings = self._briefly(replace(self.settings, kernel="matern52", loss=Gaussian.name), ConjugateEP())
+        # The kernels have the same parameters; the noise's are (sigma, shape) of the tube and sigma here.
+        fitted = self.fit_rows(self.rows, replace(settings, start=self.tube.model.z[:-1]), self.report)
+        yield DensityMember("gaussian", Predictive.of(fitted.model, fitted.units)), left_out(fitted)
+        warp = Warp.of(self.rows.X, self.rows.weight)
+        if warp is not None:
+            rows = replace(self.rows, X=warp(self.rows.X))
+            start = _moved(fitted, spread_of(rows.X, rows.weight))
+            fitted = self.fit_rows(rows, replace(settings, start=start), self.report)
+            yield DensityMember("gaussian_warped", Predictive.of(fitted.model, fitted.units), warp), left_out(fitted)
+
+    def _briefly(self, settings: RegressionSettings, inference: Inference | None = None) -> RegressionSettings:
+        """Settings of a search that starts near its end."""
+        tuning = settings.tuning
+        search: Any = tuning.search
+        short = replace(
+            search, max_iter=min(search.max_iter, STACK.later_iterations), tol=max(search.tol, STACK.later_tol)
+        )
+        chosen = tuning.inference if inference is None else inference
+        return replace(settings, tuning=replace(tuning, inference=chosen, search=short, n_restarts=0, brief=True))
+
+
+def _moved(fitted: RegressionFit, spread: Array) -> Array:
+    """The learnt coordinates with length scales that are the same in units of another spread of the inputs."""
+    z = fitted.model.z.copy()
+    for i, role in enumerate(fitted.coordinates.roles):
+        if role.kind == "length_scale":
+            a = role.input or 0
+            z[i] += np.log(spread[a] / fitted.spread[a]) if fitted.spread[a] > 0 else 0.0
+    return z
+
+
+def _without_fit(report: Report | None) -> Report | None:
+    """Report evaluations of other machines than the tube machine: they end no fit."""
+    return None if report is None else lambda evaluation, _: report(evaluation, None)

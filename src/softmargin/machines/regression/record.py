@@ -1,0 +1,125 @@
+"""What a regression is asked for, and what its fit is: two records."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.gaussian_process.kernels import Kernel
+
+from softmargin._linalg import Array
+from softmargin.kernels import PrecomputedKernel
+from softmargin.likelihoods import Likelihood
+from softmargin.machines.regression.predictive import Predictive
+from softmargin.machines.regression.stack import DensityMember, RegressionStack
+from softmargin.machines.regression.target import TargetUnits, path_in_units, target_likelihood, target_units
+from softmargin.search import Evaluation
+from softmargin.tuning import Coordinates, LatentModel, LikelihoodCoordinates, Tuning
+
+Report = Callable[[Evaluation, "Callable[[], RegressionFit] | None"], None]
+"""Called after every evaluation, for the tube machine with a function that makes the fit as if the search had ended."""
+
+
+@dataclass(frozen=True)
+class RegressionSettings:
+    """What a regressor asks of its fit."""
+
+    kernel: Any
+    """None, a name or a kernel object in the units of y^2."""
+    loss: str | Likelihood
+    C: float | None
+    epsilon: float | None
+    tuning: Tuning
+    nugget: bool | float
+    leave_gross_errors_out: bool
+    n_inducing: int | None
+    through_inducing_points: bool
+    centered: bool = True
+    """Whether the prior mean of the function is the median of y; if not, zero."""
+    start: Array | None = None
+    """Coordinates where an earlier fit ended."""
+    stacked: bool = False
+    """Whether other machines join the tube machine; not through inducing points, nor on kernel values."""
+
+    @property
+    def precomputed(self) -> bool:
+        """Whether the inputs are kernel values."""
+        return isinstance(self.kernel, PrecomputedKernel) or (
+            isinstance(self.kernel, str) and self.kernel == "precomputed"
+        )
+
+    def units(self, y: Array, weight: Array) -> TargetUnits:
+        """Center and scale of the targets."""
+        return target_units(y, weight, centered=self.centered)
+
+    def likelihood(self, units: TargetUnits) -> LikelihoodCoordinates:
+        """What is to be learnt of the noise of the scaled target."""
+        learn = self.tuning.search is not None
+        return target_likelihood(self.loss, self.C, self.epsilon, units, learn=learn)
+
+
+@dataclass(frozen=True)
+class RegressionFit:
+    """A fitted tube machine of the scaled target, how to give it back in the units of y, and what is stacked on it."""
+
+    model: LatentModel
+    units: TargetUnits
+    given: Kernel
+    """The kernel in the units of y, at its starting values."""
+    spread: Array = field(repr=False)
+    coordinates: Coordinates = field(repr=False)
+    """Those of the scaled target."""
+    total: float
+    """Weight of all rows."""
+    searched: float
+    """Weight of the rows that the search saw, before later batches."""
+    gross_errors: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=int))
+    """Training rows that were left out."""
+    loo_log_density: float | None = None
+    """Per row, in the units of y; None where the posterior has no cavities."""
+    support: np.ndarray | None = field(default=None, repr=False)
+    """Support vectors among the training rows; None through inducing points."""
+    support_vectors: Any = field(default=None, repr=False)
+    dual_coef: Array | None = field(default=None, repr=False)
+    others: tuple[DensityMember, ...] = ()
+    """The other members of the stack."""
+    weights: Array = field(default_factory=lambda: np.ones(1))
+    """Of the tube machine and the others."""
+
+    @property
+    def members(self) -> list[DensityMember]:
+        """The machines that predict, the tube machine first."""
+        return [DensityMember("tube", Predictive.of(self.model, self.units)), *self.others]
+
+    @property
+    def predictive(self) -> Predictive | RegressionStack:
+        """The predictions, in the units of y."""
+        if not self.others:
+            return Predictive.of(self.model, self.units)
+        return RegressionStack(self.members, self.weights)
+
+    @property
+    def shift(self) -> Array:
+        """What separates the logarithms of the hyperparameters of y from those of the scaled target."""
+        theta = self.given.theta - self.coordinates.kernel.theta
+        return np.concatenate([theta, self.units.shifts(self.coordinates.likelihood)])
+
+    @property
+    def kernel(self) -> Kernel:
+        """The learnt kernel in the units of y."""
+        return self.given.clone_with_theta((self.model.z + self.shift)[: self.given.n_dims])
+
+    @property
+    def log_units(self) -> float:
+        """The density of y is that of the scaled target over the scale, once for every row: ln of that, in total."""
+        return float(self.total * np.log(self.units.scale))
+
+    @property
+    def log_evidence(self) -> float:
+        """Log evidence, a density in the units of y."""
+        return float(self.model.posterior.log_evidence) - self.log_units
+
+    @property
+    def path(self) -> list[dict[str, Any]]:
+        """The search's path in the units of y."""
+        return path_in_units(self.model.path, self.coordinates.names, self.shift, self.searched, self.units.scale)
