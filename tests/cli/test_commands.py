@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 import softmargin
 from softmargin import cli, persistence
+from softmargin.cli import commands
 from softmargin.tuning import objective
 
 EVIL = '<script>alert(1)</script><img src=x onerror="alert(2)">'

@@ -1,5 +1,5 @@
-"""The command line: `app` parses, `commands` do the work, `progress` shows that it goes on."""
+"""The command line: `arguments` parses, `commands` do the work, `progress` shows that it goes on."""
 
-from softmargin.cli.app import main
+from softmargin.cli.arguments import app, main
 
-__all__ = ["main"]
+__all__ = ["app", "main"]

@@ -10,7 +10,6 @@ from typing import ClassVar, Self
 import numpy as np
 
 from softmargin._parts import Part
-from softmargin.likelihoods import _differences, _moments
 from softmargin.likelihoods._noise import NoiseDefaults
 from softmargin.likelihoods._protocol import (
     Array,
@@ -21,6 +20,7 @@ from softmargin.likelihoods._protocol import (
     TiltedMoments,
     TiltedSlopes,
 )
+from softmargin.likelihoods.integrals import differences, moments
 from softmargin.policy import POLICY, Range
 from softmargin.svm import BoxProblem
 
@@ -69,21 +69,21 @@ class LikelihoodDefaults(NoiseDefaults, Part):
 
     def derivatives(self, y: Array, f: Array, weight: Array | None = None) -> Derivatives:
         """Return slope and curvature of `log_prob` in f, by differences."""
-        return Derivatives(*_differences.derivatives(lambda f: self.log_prob(y, f, weight), f)[:2])
+        return Derivatives(*differences.derivatives(lambda f: self.log_prob(y, f, weight), f)[:2])
 
     def third_derivative(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """Return the third derivative of `log_prob` in f, by differences (of the curvature where that is given)."""
         if not self.gives_derivatives:
-            return _differences.derivatives(lambda f: self.log_prob(y, f, weight), f)[2]
-        return _differences.derivatives(lambda f: self.derivatives(y, f, weight).curvature, f)[0]
+            return differences.derivatives(lambda f: self.log_prob(y, f, weight), f)[2]
+        return differences.derivatives(lambda f: self.derivatives(y, f, weight).curvature, f)[0]
 
     def d_log_prob_d_params(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """Return the derivatives of `log_prob` with respect to the parameters, (n_params, n), by differences."""
-        return _differences.by_parameters(self, lambda changed: changed.log_prob(y, f, weight))
+        return differences.by_parameters(self, lambda changed: changed.log_prob(y, f, weight))
 
     def map_curvature(self, y: Array, f: Array, weight: Array | None = None) -> MapCurvature:
         """Return what Laplace's approximation needs of a smooth likelihood at the most probable f."""
-        by_params = _differences.by_parameters(self, lambda changed: np.stack(changed.derivatives(y, f, weight)))
+        by_params = differences.by_parameters(self, lambda changed: np.stack(changed.derivatives(y, f, weight)))
         return MapCurvature(
             precision=-self.derivatives(y, f, weight).curvature,
             d_f=-self.third_derivative(y, f, weight),
@@ -93,15 +93,15 @@ class LikelihoodDefaults(NoiseDefaults, Part):
 
     def tilted_moments(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedMoments:
         """Integrate p(y | f)^w against N(f; m, v), by quadrature."""
-        return _moments.tilted_moments(self, y, m, v, weight)
+        return moments.tilted_moments(self, y, m, v, weight)
 
     def tilted_slopes(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedSlopes:
         """Differentiate `tilted_moments`, by differences."""
-        return _moments.tilted_slopes(self, y, m, v, weight)
+        return moments.tilted_slopes(self, y, m, v, weight)
 
     def expected_log_prob(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> ExpectedLogProb:
         """Average w ln p(y | f) over f ~ N(m, v), by quadrature."""
-        return _moments.expected_log_prob(self, y, m, v, weight)
+        return moments.expected_log_prob(self, y, m, v, weight)
 
     @property
     def gives_derivatives(self) -> bool:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from softmargin.likelihoods import _sigmoid_quadrature as careful
+from softmargin.likelihoods.integrals import sigmoid_quadrature as careful
 from softmargin.likelihoods.integrals.link_panels import fill_easy
 
 
