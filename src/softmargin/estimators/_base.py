@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from softmargin._typing import Attributes, MatrixLike, PartLike, VectorLike
 from softmargin.criteria import CRITERIA, Criterion, Problem
+from softmargin.estimators._answers import AnswersMixin
 from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks
 from softmargin.inference import EP, INFERENCES, REPRODUCTIONS, Inference, Sparse
 from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, evaluate
@@ -65,7 +66,7 @@ def check_fraction(name: str, value: Any) -> None:
         raise ValueError(f"{name}={value!r} must be a number between 0 and 1, or None")
 
 
-class LatentEstimator(CallbackSupportMixin, BaseEstimator):
+class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
     """Parameters, validation and fitted names common to BayesianSVC and BayesianSVR.
 
     A fit is a transaction: parameters and rows are checked, a record is computed, and `_assign` replaces all fitted

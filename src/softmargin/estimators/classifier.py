@@ -114,6 +114,9 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
     relevance_ : ndarray of shape (n_features,)
         Inverse length scale of each input in units of its spread, the largest scaled to 1 (averaged over pairs, whose
         own are in `pair_relevance_`).
+    importance_ : ndarray of shape (n_features,)
+        Root mean square over training rows of the derivative of the log-odds (or log-probabilities) along each
+        input, in units of its spread; sums to 1. Computed when it is first asked for.
     loo_log_loss_, loo_error_ : float
         Leave-one-out log loss and error of the mixture. The searches optimised the members' log losses: as an estimate
         of performance it is optimistic.

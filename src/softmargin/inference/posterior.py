@@ -44,6 +44,10 @@ class LatentPosterior(Protocol):
         """Variance of f at new rows, shape (n_new,)."""
         ...
 
+    def variance_slope(self, K_star: Array) -> Array:
+        """Derivative of `latent_variance` with respect to K_star, the shape of K_star."""
+        ...
+
     def latent_covariance(self, K_star: Array, K_new: Array) -> Array:
         """Joint covariance of f at new rows, shape (n_new, n_new)."""
         ...
@@ -128,6 +132,16 @@ class Posterior:
             explained = np.einsum("ij,ij->j", *2 * (self._whiten(K_star),))
         # Rounding must not turn a tiny variance negative; where the kernel is zero, f is 0 to ten digits.
         return np.maximum(k_diag - explained, np.maximum(1e-12 * k_diag, 1e-20))
+
+    def variance_slope(self, K_star: Array) -> Array:
+        """Derivative of the variance of f at new rows with respect to K_star, the shape of K_star."""
+        if self.site_precision is None:
+            return np.zeros_like(K_star)
+        if self.precision_gap is not None:
+            return -2.0 * (K_star @ self.precision_gap)
+        V = self._whiten(K_star)
+        inner = solve_triangular(self.factor, V, lower=True, trans=1, check_finite=False, overwrite_b=True)
+        return -2.0 * (np.sqrt(self.site_precision)[:, None] * inner).T
 
     def latent_covariance(self, K_star: Array, K_new: Array) -> Array:
         """Joint covariance of f at new rows; ``K_new = k(X_new, X_new)``."""

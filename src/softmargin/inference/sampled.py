@@ -53,6 +53,13 @@ class SampledPosterior(Posterior):
         project = self._project(K_star)
         return _conditional(project, k_diag) + (project @ self.kept().T).var(axis=1)
 
+    def variance_slope(self, K_star: Array) -> Array:
+        """Derivative of the variance of f at new rows with respect to K_star, the shape of K_star."""
+        spectrum, kept, project = self.draws.spectrum, self.kept(), self._project(K_star)
+        gaps = kept - kept.mean(axis=0)
+        inner = project @ (gaps.T @ gaps) / len(kept) - project
+        return 2.0 * (inner * spectrum.inverse_root_values) @ spectrum.vectors.T
+
     def latent_covariance(self, K_star: Array, K_new: Array) -> Array:
         """Joint covariance of f at new rows; ``K_new = k(X_new, X_new)``."""
         project = self._project(K_star)

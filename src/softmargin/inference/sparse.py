@@ -92,6 +92,13 @@ class SparsePosterior:
         # Rounding must not turn a tiny variance negative.
         return np.maximum(residual + np.einsum("ij,ij->i", spread, spread), 1e-12 * k_diag)
 
+    def variance_slope(self, K_star: Array) -> Array:
+        """Derivative of the variance of f at new rows with respect to K_star, the shape of K_star."""
+        L, M = self.prior_factor, self.precision_factor
+        F = solve_rows(L, K_star)
+        inner = blas.dtrsm(1.0, M, solve_rows(M, F).T, lower=1, trans_a=1) - F.T
+        return 2.0 * blas.dtrsm(1.0, L, inner, lower=1, trans_a=1).T
+
     def latent_covariance(self, K_star: Array, K_new: Array) -> Array:
         """Joint covariance of f at new rows; ``K_new = k(X_new, X_new)``."""
         F = solve_rows(self.prior_factor, K_star)

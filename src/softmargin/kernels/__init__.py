@@ -18,6 +18,7 @@ from softmargin.kernels._evaluate import (
     gram,
 )
 from softmargin.kernels._float32 import gram_float32
+from softmargin.kernels._leaves import NoInputDerivativeError
 from softmargin.kernels._named import KERNEL_NAMES, PrecomputedKernel, make_kernel
 from softmargin.kernels._roles import Role, roles
 from softmargin.kernels._theta import theta_setter
@@ -26,6 +27,7 @@ from softmargin.kernels._transform import scale_kernel, without_white
 __all__ = [
     "KERNEL_NAMES",
     "KernelEvaluation",
+    "NoInputDerivativeError",
     "PrecomputedKernel",
     "Role",
     "contract",

@@ -21,6 +21,10 @@ KNOWN = (
 )
 
 
+class NoInputDerivativeError(TypeError):
+    """A kernel has no known derivative with respect to its inputs."""
+
+
 class Node(Protocol):
     """A kernel at given inputs: a leaf, or a sum, product or power of nodes."""
 
@@ -125,7 +129,7 @@ class Foreign:
         return self.kernel(np.vstack([self.X, self.Z]), eval_gradient=True)[1][:n, n:]
 
     def contract_inputs(self, s: slice, G: Array) -> Array:
-        raise TypeError(
+        raise NoInputDerivativeError(
             f"no derivative with respect to the inputs is known for {type(self.kernel).__name__}; use {KNOWN}"
         )
 

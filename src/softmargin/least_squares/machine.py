@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array, keep_freed_memory
-from softmargin.kernels import PrecomputedKernel, diag, gram, row_blocks
+from softmargin.kernels import PrecomputedKernel, contract_inputs, diag, gram, row_blocks
 from softmargin.least_squares.softmax import Labels, SoftmaxFit
 
 BLOCK_BYTES = 2**21
@@ -134,6 +134,23 @@ class LeastSquaresMachine:
             raise ValueError(f"log-odds are of two classes, but there are {self.n_classes}; use log_proba")
         logits = self._logits(X)
         return np.asarray(logits[:, 1] - logits[:, 0])
+
+    def slopes(self, X: Any) -> Array:
+        """Derivatives of the log-odds of two classes, shape (n, 1, d), or of all log-probabilities, shape (n, K, d).
+
+        Raises NoInputDerivativeError where the kernel's derivative is not known.
+        """
+        n = X.shape[0]
+        if self.n_classes == 2:
+            return self._along(self.alpha[:, 1] - self.alpha[:, 0], X)[:, None, :]
+        logits = np.stack([self._along(column, X) for column in self.alpha.T], axis=1)
+        # d ln p_c = d logit_c - sum_k p_k d logit_k.
+        return logits - np.einsum("ik,ikd->id", np.exp(self.log_proba(X)), logits).reshape(n, 1, -1)
+
+    def _along(self, coefficients: Array, X: Any) -> Array:
+        """Derivatives of k(x, basis) @ coefficients, shape (n, d)."""
+        W = np.broadcast_to(coefficients[:, None], (len(coefficients), X.shape[0]))
+        return contract_inputs(self.kernel, self.basis, X, W)
 
     def latent(self, X: Any, diagonal: Array | None = None) -> tuple[Array, Array]:
         """Mean (n, K) and variance (n,) of the regression on one-hot targets; all classes share the variance.

@@ -26,6 +26,12 @@ class RawSample:
     share: float
     """Sampled rows over all rows."""
 
+    def some(self, n: int) -> "RawSample":
+        """At most n of these rows, evenly spaced, in double precision."""
+        index = np.unique(np.linspace(0, len(self.y) - 1, min(n, len(self.y))).round().astype(int))
+        X = self.X[index].astype(np.float64)
+        return RawSample(X, np.asarray(self.y)[index], self.weight[index], self.share * len(index) / len(self.y))
+
     def encoded(self, encoding: Encoding) -> Sample:
         """The sample with encoded targets."""
         keep, y, weight = encoding(self.y, self.weight)

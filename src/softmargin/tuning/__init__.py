@@ -21,6 +21,7 @@ from softmargin.tuning.latent import choose_end, fit_latent
 from softmargin.tuning.model import LatentModel, Probability
 from softmargin.tuning.objective import Objective, Subspace, path_row
 from softmargin.tuning.settings import Callback, Tuning, part_of
+from softmargin.tuning.slopes import latent_slopes, log_odds_slopes, mean_slopes
 from softmargin.tuning.stages import (
     Stage,
     classifier_prior,
@@ -59,7 +60,10 @@ __all__ = [
     "hold_out",
     "is_better_link",
     "is_doubtful",
+    "latent_slopes",
     "leave_rows_out",
+    "log_odds_slopes",
+    "mean_slopes",
     "part_of",
     "path_row",
     "plan_stages",

@@ -17,7 +17,8 @@ from softmargin.least_squares import LeastSquaresPolicy, fit_least_squares
 from softmargin.machines.classification.pairs import Combination
 from softmargin.machines.classification.pairwise import LeftOut, PairwiseFit, PairwiseMachine
 from softmargin.machines.classification.stack import Member, Stack
-from softmargin.machines.sampled_rows import Source, compact, draw
+from softmargin.machines.importance import ROWS, importance
+from softmargin.machines.sampled_rows import RawSample, Source, compact, draw
 from softmargin.machines.support import ClassSupport, class_support
 from softmargin.machines.warp import Warp
 from softmargin.policy import POLICY
@@ -88,6 +89,8 @@ class ClassificationFit:
     """The merged training rows; None through inducing points."""
     later: PairwiseFit | None = field(default=None, repr=False)
     """How to fit the hinge machine when it is asked for, where other machines predict."""
+    sample: RawSample | None = field(default=None, repr=False)
+    """Some training rows; None where `rows` has them all."""
 
     @cached_property
     def hinge(self) -> PairwiseMachine | None:
@@ -122,6 +125,26 @@ class ClassificationFit:
         log_p = self.log_proba(X)
         # ln p - ln(1 - p); 1 - p from the other classes would cancel only where p is 1 to rounding.
         return log_p - np.log(np.maximum(-np.expm1(log_p), 1e-300))
+
+    def outputs(self, X: Any) -> Array:
+        """The log-odds of two classes, shape (n, 1), or log-probabilities, shape (n, n_classes)."""
+        return self.log_odds(X)[:, None] if len(self.classes) == 2 else self.log_proba(X)
+
+    def slopes(self, X: Any) -> Array:
+        """Their derivatives with respect to the inputs, shape (n, 1, d) or (n, n_classes, d)."""
+        found = self.stack.slopes(X)
+        if self.log_class_weight is None or len(self.classes) == 2:
+            return found
+        # d ln p'_c = d ln p_c - sum_k p'_k d ln p_k for p' proportional to w p.
+        return found - np.einsum("ik,ikd->id", np.exp(self.log_proba(X)), found)[:, None, :]
+
+    @cached_property
+    def importance(self) -> Array | None:
+        """Importance of every input, shape (d,), sums to 1; None for kernel values."""
+        seen = self.rows if self.sample is None else self.sample
+        if seen is None or len(self.spread) == 0:
+            return None
+        return importance(self.outputs, self.slopes, seen.X, seen.weight, self.spread)
 
 
 def fit_classification(
@@ -232,7 +255,7 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
     fit = settings.pairwise(drawn.X, drawn.X.shape[1], drawn.weight)
     finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight)
     machine = _reporting(fit, finish, report).from_source(source, classes, drawn)
-    return finish(_alone(machine, settings.probability), machine, machine.left_out)
+    return finish(_alone(machine, settings.probability), machine, machine.left_out, sample=drawn.some(ROWS))
 
 
 def _alone(machine: PairwiseMachine, probability: Probability) -> Stack:

@@ -25,6 +25,7 @@ from softmargin.tuning import (
     fit_latent,
     fit_sparse,
     leave_rows_out,
+    log_odds_slopes,
 )
 
 
@@ -59,6 +60,11 @@ class PairwiseMachine:
     """Which class probability `log_proba` gives."""
 
     @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.combination.n_classes
+
+    @property
     def pairs(self) -> list[Pair]:
         """The classes of each binary problem."""
         return self.combination.pairs
@@ -70,6 +76,13 @@ class PairwiseMachine:
     def log_proba(self, X: Any) -> Array:
         """ln of the class probabilities, shape (n, n_classes)."""
         return self.combination.log_proba(self.log_odds(X))
+
+    def slopes(self, X: Any) -> Array | None:
+        """Derivatives of the log-odds of two classes, shape (n, 1, d); None where there is no closed form."""
+        if self.n_classes > 2:
+            return None
+        found = log_odds_slopes(self.models[0], X, self.probability)
+        return None if found is None else found[:, None, :]
 
     def predicting(self, probability: Probability) -> "PairwiseMachine":
         """The same machine, with another class probability as its own."""

@@ -7,6 +7,8 @@ import numpy as np
 from scipy.special import log_expit, logsumexp
 
 from softmargin._linalg import Array
+from softmargin.kernels import NoInputDerivativeError
+from softmargin.machines.importance import differences
 from softmargin.machines.warp import Warp
 from softmargin.machines.weights import stacking_weights
 
@@ -46,8 +48,27 @@ class Member:
         odds: Array = self.machine.log_odds(X if self.warp is None else self.warp(X))
         return odds.reshape(-1)
 
+    def slopes(self, X: Any) -> Array:
+        """Derivatives of the log-odds of two classes, shape (n, 1, d), or of all log-probabilities, (n, n_classes, d).
+
+        In closed form where the machine and its kernel have one, else by central differences.
+        """
+        inner = X if self.warp is None else self.warp(X)
+        try:
+            found = self.machine.slopes(inner)
+        except NoInputDerivativeError:
+            found = None
+        if found is None:
+            found = differences(lambda X: class_outputs(self.machine, X), inner)
+        return found if self.warp is None else found * self.warp.slope(X)[:, None, :]
+
     def __repr__(self) -> str:
         return f"Member({self.name!r})"
+
+
+def class_outputs(machine: Any, X: Any) -> Array:
+    """What importance looks at: the log-odds of two classes, shape (n, 1), or log-probabilities, (n, n_classes)."""
+    return machine.log_odds(X).reshape(-1, 1) if machine.n_classes == 2 else np.asarray(machine.log_proba(X))
 
 
 @dataclass(frozen=True)
@@ -91,6 +112,22 @@ class Stack:
             return odds[0]
         up, down = mix(np.stack([log_expit(odds), log_expit(-odds)], axis=2), self.weights).T
         return up - down
+
+    def slopes(self, X: Any) -> Array:
+        """Derivatives of the mixture's outputs; see `Member.slopes`."""
+        found = np.stack([member.slopes(X) for member in self.members])
+        if len(self.members) == 1:
+            return found[0]
+        log_p = np.stack([member.log_proba(X) for member in self.members])
+        with np.errstate(divide="ignore"):
+            share = np.exp(log_p + np.log(self.weights)[:, None, None] - mix(log_p, self.weights))
+        if found.shape[2] > 1:
+            # d ln p_c = sum_k share_kc d ln p_kc.
+            return np.einsum("kic,kicd->icd", share, found)
+        # d ln p_k = (1 - p_k) dL_k and d ln(1 - p_k) = -p_k dL_k for the log-odds L_k.
+        down, up = np.exp(log_p[:, :, 0]), np.exp(log_p[:, :, 1])
+        factor = share[:, :, 1] * down + share[:, :, 0] * up
+        return np.einsum("ki,kicd->icd", factor, found)
 
 
 def mix(log_p: Array, weights: Array) -> Array:

@@ -14,7 +14,7 @@ from softmargin.inference import SampledPosterior
 from softmargin.kernels import diag, gram
 from softmargin.likelihoods import NoiseMixture, SampledMixture
 from softmargin.machines.regression.target import TargetUnits
-from softmargin.tuning import LatentModel
+from softmargin.tuning import LatentModel, mean_slopes
 
 BLOCK = 200_000
 """One-dimensional distributions inverted at once."""
@@ -61,6 +61,10 @@ class Predictive:
     def mean(self, X: Any) -> Array:
         """Mean of y, shape (n,)."""
         return self._to_y(self.smooth.latent_mean(X))
+
+    def mean_slopes(self, X: Any) -> Array:
+        """Derivatives of the mean of y with respect to the inputs, shape (n, d)."""
+        return self.units.scale * mean_slopes(self.smooth, X)
 
     def mean_and_std(self, X: Any) -> tuple[Array, Array]:
         """Mean and standard deviation of y, noise included, shape (n,) each."""

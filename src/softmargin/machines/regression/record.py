@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ from sklearn.gaussian_process.kernels import Kernel
 from softmargin._linalg import Array
 from softmargin.kernels import PrecomputedKernel
 from softmargin.likelihoods import Likelihood
+from softmargin.machines.importance import importance
 from softmargin.machines.regression.predictive import Predictive
 from softmargin.machines.regression.stack import DensityMember, RegressionStack
 from softmargin.machines.regression.target import TargetUnits, path_in_units, target_likelihood, target_units
+from softmargin.machines.sampled_rows import RawSample
 from softmargin.search import Evaluation
 from softmargin.tuning import Coordinates, LatentModel, LikelihoodCoordinates, Tuning
 
@@ -85,6 +88,8 @@ class RegressionFit:
     """The other members of the stack."""
     weights: Array = field(default_factory=lambda: np.ones(1))
     """Of the tube machine and the others."""
+    sample: RawSample | None = field(default=None, repr=False)
+    """Some training rows; None where the model has them all."""
 
     @property
     def members(self) -> list[DensityMember]:
@@ -97,6 +102,18 @@ class RegressionFit:
         if not self.others:
             return Predictive.of(self.model, self.units)
         return RegressionStack(self.members, self.weights)
+
+    @cached_property
+    def importance(self) -> Array | None:
+        """Importance of every input, shape (d,), sums to 1; None for kernel values."""
+        if len(self.spread) == 0:
+            return None
+        seen = self.model.rows if self.sample is None else self.sample
+
+        def slopes(X: Any) -> Array:
+            return sum(w * m.mean_slopes(X) for w, m in zip(self.weights, self.members))[:, None, :]
+
+        return importance(lambda X: self.predictive.mean(X)[:, None], slopes, seen.X, seen.weight, self.spread)
 
     @property
     def shift(self) -> Array:

@@ -12,6 +12,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from softmargin._linalg import Array
+from softmargin.kernels import NoInputDerivativeError
+from softmargin.machines.importance import differences
 from softmargin.machines.regression.predictive import Predictive
 from softmargin.machines.regression.warped_target import WarpedPredictive
 from softmargin.machines.warp import Warp
@@ -55,6 +57,15 @@ class DensityMember:
     def inputs(self, X: Any) -> Any:
         """The inputs that the machine sees."""
         return X if self.warp is None else self.warp(X)
+
+    def mean_slopes(self, X: Any) -> Array:
+        """Derivatives of the mean of y, shape (n, d): in closed form, or where there is none by central differences."""
+        inner = self.inputs(X)
+        try:
+            found = self.predictive.mean_slopes(inner)
+        except NoInputDerivativeError:
+            found = differences(lambda X: self.predictive.mean(X)[:, None], inner)[:, 0]
+        return found if self.warp is None else found * self.warp.slope(X)
 
     def __repr__(self) -> str:
         return f"Member({self.name!r})"

@@ -16,6 +16,7 @@ from softmargin._linalg import Array
 from softmargin.likelihoods import EpsilonInsensitive
 from softmargin.machines.regression.predictive import Predictive, TargetDistribution
 from softmargin.machines.regression.target_warp import TargetWarp
+from softmargin.tuning import latent_slopes
 
 N_LATENT, N_TOP, N_TAIL = 16, 8, 12
 BLOCK = 2048
@@ -32,6 +33,8 @@ class Moments(NamedTuple):
     """Of h(f)."""
     slope: Array
     """E dh/df, which by Stein's lemma is cov(h, f)/var f."""
+    curvature: Array
+    """d E h/d var f = E h''/2 = E h (z^2 - 1)/(2 var f) for f = mean + sd z."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,16 @@ class WarpedPredictive:
     def mean(self, X: Any) -> Array:
         """Mean of y, shape (n,)."""
         return self._moments(X).mean
+
+    def mean_slopes(self, X: Any) -> Array:
+        """Derivatives of the mean of y with respect to the inputs, shape (n, d)."""
+        units = self.inner.units
+
+        def outer(mean: Array, variance: Array) -> tuple[Array, Array]:
+            moments = self._at(units.center + units.scale * mean, units.scale**2 * variance)
+            return units.scale * moments.slope, units.scale**2 * moments.curvature
+
+        return latent_slopes(self.inner.smooth, X, outer)
 
     def mean_and_std(self, X: Any) -> tuple[Array, Array]:
         """Mean and standard deviation of y, noise included, shape (n,) each."""
@@ -112,19 +125,23 @@ class WarpedPredictive:
         return self.warp.inverse(f[..., None] + self._noise[0])
 
     def _moments(self, X: Any) -> Moments:
-        mean, variance = self.inner.latent(X)
+        return self._at(*self.inner.latent(X))
+
+    def _at(self, mean: Array, variance: Array) -> Moments:
+        """The moments for latent values in the units of t, shape (n,) each."""
         sd = np.sqrt(variance)
         x, weight = np.polynomial.hermite_e.hermegauss(N_LATENT)
         weight = weight / weight.sum()
+        bend = 0.5 * weight * (x**2 - 1)
         parts = []
         for f in _blocks(mean[:, None] + sd[:, None] * x):
             y = self._outcomes(f)
             h = y @ self._noise[1]
             center = h @ weight
             spread = ((y - center[:, None, None]) ** 2 @ self._noise[1]) @ weight
-            parts.append(np.stack([center, spread, (h - center[:, None]) ** 2 @ weight, h @ (weight * x)]))
-        center, spread, latent, along = np.concatenate(parts, axis=1)
-        return Moments(center, spread, latent, along / sd)
+            parts.append(np.stack([center, spread, (h - center[:, None]) ** 2 @ weight, h @ (weight * x), h @ bend]))
+        center, spread, latent, along, bent = np.concatenate(parts, axis=1)
+        return Moments(center, spread, latent, along / sd, bent / variance)
 
 
 def tube_nodes(noise: EpsilonInsensitive) -> tuple[Array, Array]:
