@@ -12,6 +12,8 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
+from softmargin.kernels import ColumnKernel, TiedKernel
+
 ARD = np.array([0.7, 1.9, 4.0])
 
 LEAVES: dict[str, Kernel] = {
@@ -27,6 +29,11 @@ LEAVES: dict[str, Kernel] = {
     "rational_length_fixed": RationalQuadratic(1.2, 0.7, length_scale_bounds="fixed"),
     "rbf_fixed": RBF(1.4, "fixed"),
     "dot_fixed": DotProduct(0.0, "fixed"),
+    "tied": TiedKernel(RBF(ARD[:2]), (0, 1, 1)),
+    "tied_matern": TiedKernel(Matern(ARD[:2], nu=1.5), (1, 0, 1)),
+    "tied_fixed": TiedKernel(RBF(ARD[:2], "fixed"), (0, 1, 1)),
+    "columns": ColumnKernel(RBF(ARD[:2]), [2, 0]),
+    "column_by_name": ColumnKernel("rbf", 1),
     "foreign_matern": Matern(1.4, nu=0.8),
     "foreign_periodic": ExpSineSquared(1.1, 2.0),
 }
@@ -41,6 +48,9 @@ COMPOSITIONS: dict[str, Kernel] = {
     "partly_fixed": ConstantKernel(3.0, "fixed") * RBF(ARD) * ConstantKernel(0.5) + ConstantKernel(1.0, "fixed"),
     "foreign_inside": ConstantKernel(2.0) * ExpSineSquared(1.1, 2.0) + RBF(ARD) * Matern(1.0, nu=0.8),
     "white_factor": WhiteKernel(0.3) * RBF(1.0) + RBF(ARD),
+    "columns_inside": ColumnKernel(ConstantKernel(2.0) * Matern(ARD[:2], nu=2.5) + DotProduct(0.4), [1, 2]) ** 2
+    + ConstantKernel(0.3) * ColumnKernel("linear", [0]) * TiedKernel(RBF(ARD[:2]), (0, 0, 1)),
+    "columns_in_columns": ColumnKernel(ColumnKernel(RBF(0.7), [1]) + WhiteKernel(0.2), [2, 0]),
     "all_constant": ConstantKernel(2.0) * ConstantKernel(0.3) + ConstantKernel(1.0),
 }
 

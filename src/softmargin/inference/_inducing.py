@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.cluster import KMeans, MiniBatchKMeans
-from sklearn.gaussian_process.kernels import Exponentiation, Kernel, KernelOperator
+from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 
 from softmargin._linalg import Array
+from softmargin.kernels import column_scales
 
 ENOUGH_ROWS_PER_POINT = 40
 """k-means looks at this many rows for each inducing point: more do not move the centres noticeably."""
@@ -41,7 +42,7 @@ def inducing_points(X: Any, kernel: Kernel, n_inducing: int, random_state: Any =
     rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
     if len(rows) <= n_inducing:
         return np.unique(rows, axis=0)
-    scale = _length_scale(kernel)
+    scale = column_scales(kernel, X.shape[1])
     scaled = rows / scale
     if len(np.unique(scaled, axis=0)) <= n_inducing:
         return np.unique(rows, axis=0)
@@ -56,14 +57,3 @@ def inducing_points(X: Any, kernel: Kernel, n_inducing: int, random_state: Any =
 def _subset(n: int, size: int, rng: np.random.RandomState) -> Any:
     """All rows, or a sorted random sample of them (sorted: a memory map is then read in order)."""
     return slice(None) if n <= size else np.sort(rng.choice(n, size, replace=False))
-
-
-def _length_scale(kernel: Kernel) -> Array | float:
-    """The length scales of the first leaf that has them; 1 if none has."""
-    if isinstance(kernel, KernelOperator):
-        left = _length_scale(kernel.k1)
-        return _length_scale(kernel.k2) if isinstance(left, float) and left == 1.0 else left
-    if isinstance(kernel, Exponentiation):
-        return _length_scale(kernel.kernel)
-    scale = getattr(kernel, "length_scale", None)
-    return 1.0 if scale is None else np.asarray(scale, dtype=np.float64)

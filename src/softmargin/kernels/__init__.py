@@ -7,6 +7,7 @@ scikit-learn's `eval_gradient`: a search only ever needs the contraction sum_ij 
 """
 
 from softmargin.kernels._blocks import row_blocks
+from softmargin.kernels._columns import ColumnKernel, TiedKernel
 from softmargin.kernels._evaluate import (
     KernelEvaluation,
     contract,
@@ -18,18 +19,23 @@ from softmargin.kernels._evaluate import (
     gram,
 )
 from softmargin.kernels._float32 import gram_float32
+from softmargin.kernels._layout import Layout, column_scales, make_kernel
 from softmargin.kernels._leaves import NoInputDerivativeError
-from softmargin.kernels._named import KERNEL_NAMES, PrecomputedKernel, make_kernel
+from softmargin.kernels._named import KERNEL_NAMES, PrecomputedKernel, make_named
 from softmargin.kernels._roles import Role, roles
 from softmargin.kernels._theta import theta_setter
 from softmargin.kernels._transform import scale_kernel, without_white
 
 __all__ = [
     "KERNEL_NAMES",
+    "ColumnKernel",
     "KernelEvaluation",
+    "Layout",
     "NoInputDerivativeError",
     "PrecomputedKernel",
     "Role",
+    "TiedKernel",
+    "column_scales",
     "contract",
     "contract_cross",
     "contract_diag",
@@ -39,6 +45,7 @@ __all__ = [
     "gram",
     "gram_float32",
     "make_kernel",
+    "make_named",
     "roles",
     "row_blocks",
     "scale_kernel",

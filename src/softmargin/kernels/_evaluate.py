@@ -22,6 +22,7 @@ from sklearn.gaussian_process.kernels import (
 
 from softmargin._linalg import Array
 from softmargin.kernels._blocks import row_blocks
+from softmargin.kernels._columns import ColumnKernel, TiedKernel
 from softmargin.kernels._distances import Inputs, as_inputs
 from softmargin.kernels._leaves import Constant, Diagonal, Dot, Foreign, ForeignDiagonal, Node, White
 from softmargin.kernels._named import PrecomputedKernel
@@ -84,6 +85,45 @@ class PowerNode:
         return self.exponent * self.base.rows(s) ** (self.exponent - 1)
 
 
+@dataclass(frozen=True)
+class TiedNode:
+    """A radial kernel whose length scales are shared by columns: dk/dln l_g is the sum over the columns of g."""
+
+    node: Node
+    kernel: TiedKernel
+
+    def rows(self, s: slice) -> Array | float:
+        return self.node.rows(s)
+
+    def contract(self, s: slice, G: Array) -> Array:
+        by_column = self.node.contract(s, G)
+        return by_column if self.kernel.is_fixed else self.kernel.sum_groups(by_column)
+
+    def contract_inputs(self, s: slice, G: Array) -> Array | float:
+        return self.node.contract_inputs(s, G)
+
+
+@dataclass(frozen=True)
+class ColumnNode:
+    """A kernel of some columns of the inputs."""
+
+    node: Node
+    positions: list[int]
+    n_features: int
+
+    def rows(self, s: slice) -> Array | float:
+        return self.node.rows(s)
+
+    def contract(self, s: slice, G: Array) -> Array:
+        return self.node.contract(s, G)
+
+    def contract_inputs(self, s: slice, G: Array) -> Array | float:
+        some = self.node.contract_inputs(s, G)
+        whole = np.zeros((G.shape[1], self.n_features))
+        whole[:, self.positions] = some
+        return whole
+
+
 def _build(kernel: Kernel, leaf: Callable[[Kernel], Node]) -> Node:
     """Mirror the kernel's tree, with its leaves at given inputs."""
     if type(kernel) is Sum:
@@ -99,6 +139,12 @@ def _tree(kernel: Kernel, X: Inputs, Z: Inputs | None, *, gradient: bool) -> Nod
     """The kernel at inputs X (n rows) and Z (m rows; None for the same rows)."""
 
     def leaf(kernel: Kernel) -> Node:
+        if type(kernel) is TiedKernel:
+            return TiedNode(leaf(kernel.expanded()), kernel)
+        if type(kernel) is ColumnKernel:
+            chosen = None if Z is None else kernel.select(Z)
+            node = _tree(kernel.inner, kernel.select(X), chosen, gradient=gradient)
+            return ColumnNode(node, kernel.positions(), X.shape[1])
         profile = profile_of(kernel)
         if profile is not None:
             return Radial(kernel, profile, X, Z, gradient=gradient)
@@ -117,6 +163,10 @@ def _diagonal_tree(kernel: Kernel, X: Inputs) -> Node:
     """k(x, x) at the rows of X, as a tree of columns."""
 
     def leaf(kernel: Kernel) -> Node:
+        if type(kernel) is TiedKernel:
+            return Diagonal.of(kernel.kernel, X)
+        if type(kernel) is ColumnKernel:
+            return _diagonal_tree(kernel.inner, kernel.select(X))
         if profile_of(kernel) is not None or type(kernel) in (ConstantKernel, DotProduct, WhiteKernel):
             return Diagonal.of(kernel, X)
         return ForeignDiagonal(kernel, X)

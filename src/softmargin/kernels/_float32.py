@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Product, Sum
 
 from softmargin.kernels._blocks import row_blocks
+from softmargin.kernels._columns import TiedKernel
 from softmargin.kernels._distances import Inputs, as_inputs, row_norms, scale_inputs
 from softmargin.kernels._evaluate import gram
 from softmargin.kernels._exponential import decay
@@ -44,6 +45,8 @@ def gram_float32(kernel: Kernel, X: Inputs, Z: Inputs, out: Single | None = None
 def _is_known(kernel: Kernel) -> bool:
     if type(kernel) in (Sum, Product):
         return _is_known(kernel.k1) and _is_known(kernel.k2)
+    if type(kernel) is TiedKernel:
+        return _is_known(kernel.kernel)
     profile = profile_of(kernel)
     # The cusp of a kernel that is not smooth would magnify the error of a small distance.
     return type(kernel) is ConstantKernel or (profile is not None and profile.smooth)
@@ -56,6 +59,8 @@ def _build(kernel: Kernel, X: Inputs, Z: Inputs) -> Leaf:
     if type(kernel) in (Sum, Product):
         combine = np.add if type(kernel) is Sum else np.multiply
         return _combined(combine, _build(kernel.k1, X, Z), _build(kernel.k2, X, Z))
+    if type(kernel) is TiedKernel:
+        return _build(kernel.expanded(), X, Z)
     profile = profile_of(kernel)
     assert profile is not None
     return _radial(profile, *scale_inputs(X, Z, _length_scale(kernel, X.shape[1])))

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone
 from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
@@ -47,18 +46,17 @@ class PrecomputedKernel(Kernel):
         return False
 
 
-def make_kernel(kernel: Kernel | str | None, n_features: int, spread: ArrayLike | None = None) -> Kernel:
-    """Make a kernel object from a name, or copy the one given.
+def make_named(kernel: str | None, n_features: int, spread: ArrayLike | None = None) -> Kernel:
+    """Make a kernel object from a name.
 
     Parameters
     ----------
-    kernel : Kernel, str or None
+    kernel : str or None
         - None or "rbf": amplitude x RBF with a length scale for each input + offset;
         - "ou", "matern32", "matern52": the same with Matern nu = 0.5 (Ornstein-Uhlenbeck), 1.5, 2.5;
         - "linear": amplitude x DotProduct + offset;
         - "poly": amplitude x (sigma_0^2 + x.z)^3 + offset; give a kernel object for another degree;
-        - "precomputed": the inputs are kernel values (see `PrecomputedKernel`);
-        - a kernel object is copied.
+        - "precomputed": the inputs are kernel values (see `PrecomputedKernel`).
     n_features : int
     spread : array-like of shape (n_features,), optional
         Standard deviation of each input; 0 (a constant input) counts as 1, and None stands for ones.
@@ -80,11 +78,9 @@ def make_kernel(kernel: Kernel | str | None, n_features: int, spread: ArrayLike 
 
     Examples
     --------
-    >>> make_kernel("linear", n_features=2)
+    >>> make_named("linear", n_features=2)
     1.92**2 * DotProduct(sigma_0=0) + 0.472**2
     """
-    if isinstance(kernel, Kernel):
-        return clone(kernel)
     if kernel is not None and kernel not in KERNEL_NAMES:
         names = ", ".join(repr(name) for name in KERNEL_NAMES)
         raise ValueError(f"kernel={kernel!r} is unknown; use None, a scikit-learn Kernel object, or one of {names}")

@@ -1,6 +1,6 @@
 """What each hyperparameter of a kernel means, so that priors can be put on it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sklearn.gaussian_process.kernels import (
@@ -13,6 +13,8 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
+from softmargin.kernels._columns import ColumnKernel, TiedKernel
+
 RoleKind = Literal["length_scale", "amplitude", "offset", "noise", "other"]
 
 
@@ -22,7 +24,8 @@ class Role:
 
     kind: RoleKind
     input: int | None = None
-    """Index of the input a length scale belongs to; None if it is common to all inputs."""
+    """The first column of the input that a length scale belongs to; None if it is common to all inputs. One that is
+    common to some columns (an isotropic kernel in a `ColumnKernel`) belongs to the first of them."""
 
 
 def roles(kernel: Kernel, n_features: int) -> list[Role]:
@@ -50,12 +53,23 @@ def _walk(kernel: Kernel, n_features: int, constant: RoleKind) -> list[Role]:
         return _walk(kernel.k1, n_features, "offset") + _walk(kernel.k2, n_features, "offset")
     if isinstance(kernel, Exponentiation):
         return _walk(kernel.kernel, n_features, constant)
+    if isinstance(kernel, TiedKernel):
+        return [] if kernel.is_fixed else _tied(kernel)
+    if isinstance(kernel, ColumnKernel):
+        where = kernel.positions()
+        inside = _walk(kernel.inner, len(where), constant)
+        return [replace(r, input=where[r.input or 0]) if r.kind == "length_scale" else r for r in inside]
     return [
         role
         for hyperparameter in kernel.hyperparameters
         if not hyperparameter.fixed
         for role in _leaf(kernel, hyperparameter, n_features, constant)
     ]
+
+
+def _tied(kernel: TiedKernel) -> list[Role]:
+    """The length scales of groups of columns, which need not be neighbours."""
+    return [Role("length_scale", kernel.groups.index(group)) for group in range(kernel.kernel.n_dims)]
 
 
 def _factor_of(other: Kernel, constant: RoleKind) -> RoleKind:
@@ -73,6 +87,8 @@ def _leaves(kernel: Kernel) -> list[Kernel]:
         return _leaves(kernel.k1) + _leaves(kernel.k2)
     if isinstance(kernel, Exponentiation):
         return _leaves(kernel.kernel)
+    if isinstance(kernel, ColumnKernel):
+        return _leaves(kernel.inner)
     return [kernel]
 
 

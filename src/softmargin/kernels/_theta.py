@@ -18,6 +18,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from softmargin._linalg import Array
+from softmargin.kernels._columns import ColumnKernel, TiedKernel
 
 PLAIN = (RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic, WhiteKernel)
 """Leaves that hold nothing but their parameters."""
@@ -38,6 +39,12 @@ def theta_setter(kernel: Kernel) -> Callable[[Array], Kernel]:
     if type(kernel) is Exponentiation:
         base = theta_setter(kernel.kernel)
         return lambda theta: Exponentiation(base(theta), kernel.exponent)
+    if type(kernel) is TiedKernel:
+        inside, groups = theta_setter(kernel.kernel), kernel.groups
+        return lambda theta: TiedKernel(inside(theta), groups)
+    if type(kernel) is ColumnKernel:
+        inside, columns, inputs = theta_setter(kernel.inner), kernel.columns, kernel.inputs
+        return lambda theta: ColumnKernel(inside(theta), columns, inputs)
     if type(kernel) not in PLAIN:
         return kernel.clone_with_theta
     free = [(h.name, h.n_elements) for h in kernel.hyperparameters if not h.fixed]

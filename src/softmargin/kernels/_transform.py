@@ -4,6 +4,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import ConstantKernel, Exponentiation, Kernel, Product, Sum, WhiteKernel
 
+from softmargin.kernels._columns import ColumnKernel
+
 
 def scale_kernel(kernel: Kernel, factor: float) -> Kernel:
     """Return factor x kernel with the same free parameters in the same order.
@@ -32,6 +34,8 @@ def without_white(kernel: Kernel) -> Kernel:
         return type(kernel)(without_white(kernel.k1), without_white(kernel.k2))
     if isinstance(kernel, Exponentiation):
         return Exponentiation(without_white(kernel.kernel), kernel.exponent)
+    if isinstance(kernel, ColumnKernel):
+        return ColumnKernel(without_white(kernel.inner), kernel.columns, kernel.inputs)
     return kernel
 
 

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.gaussian_process.kernels import Exponentiation, Kernel, KernelOperator
+from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
+from softmargin.kernels import column_scales
 
 ROWS_PER_CENTRE = 40
 """k-means looks at this many rows for each centre: more do not move the centres noticeably."""
@@ -22,7 +23,7 @@ def centres(X: Any, kernel: Kernel, m: int, rng: np.random.RandomState) -> Any:
     if sparse.issparse(X):
         return X[np.sort(rng.choice(n, min(n, m), replace=False))]
     some = X[rng.choice(n, min(n, ROWS_PER_CENTRE * m), replace=False)]
-    scale = length_scale(kernel)
+    scale = column_scales(kernel, X.shape[1])
     rows = np.unique(np.asarray(some, dtype=np.float64), axis=0) / scale
     if len(rows) <= m:
         return rows * scale
@@ -64,14 +65,3 @@ def hard_points(X: Any, miss: Array, kernel: Kernel, m: int, share: float, rng: 
     if sparse.issparse(X):
         return sparse.vstack([hard, others], format="csr")
     return np.unique(np.vstack([hard, others]), axis=0)
-
-
-def length_scale(kernel: Kernel) -> Array | float:
-    """The length scales of the first leaf that has them; 1 if none has."""
-    if isinstance(kernel, KernelOperator):
-        left = length_scale(kernel.k1)
-        return length_scale(kernel.k2) if isinstance(left, float) and left == 1.0 else left
-    if isinstance(kernel, Exponentiation):
-        return length_scale(kernel.kernel)
-    scale = getattr(kernel, "length_scale", None)
-    return 1.0 if scale is None else np.asarray(scale, dtype=np.float64)
