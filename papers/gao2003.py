@@ -152,8 +152,8 @@ def algorithm_claims(study: Study) -> list[Claim]:
     """Section 4: does the iteration converge, and to what?"""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        MeanField(sequential=False).infer(study.K, study.t, study.likelihood)
-    slow = MeanField(sequential=False, eta=0.01).infer(study.K, study.t, study.likelihood)
+        MeanField(order="parallel").infer(study.K, study.t, study.likelihood)
+    slow = MeanField(order="parallel", eta=0.01).infer(study.K, study.t, study.likelihood)
     ours, ep = study.mean_field, study.ep
     gap = max(np.abs(ours.mean - ep.mean).max(), np.abs(ours.variance - ep.variance).max())
     cold = EP().infer(study.K, study.t, study.likelihood)

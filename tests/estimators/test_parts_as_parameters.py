@@ -10,12 +10,12 @@ from sklearn.model_selection import GridSearchCV
 
 from softmargin import BayesianSVC, BayesianSVR
 from softmargin.criteria import Evidence, LeaveOneOut, LinkEvidence, Span
-from softmargin.inference import EP, HMC, MAP, Sparse, Variational
+from softmargin.inference import EP, HMC, MAP, MeanField, Sparse, Variational
 from softmargin.least_squares import LeastSquares
 from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge
 from softmargin.persistence import TRUSTED_TYPES, load, save
-from softmargin.sampling import Schedule
-from softmargin.search import LBFGS, SEARCHES, GradientAscent, RandomWalk
+from softmargin.sampling import Leapfrog, Schedule
+from softmargin.search import LBFGS, SEARCHES, GradientAscent, PaperRule, RandomWalk
 
 from .cases import two_classes
 
@@ -26,12 +26,34 @@ CASES = {
     "ep": (BayesianSVC, {"inference": EP(tol=1e-8), "max_iter": 2}),
     "loss": (BayesianSVC, {"loss": Hinge(C=2.0), "search": None}),
     "span": (BayesianSVC, {"criterion": Span(eta=0.5), "search": LBFGS(max_iter=3), "loss": SquaredHinge()}),
-    "walk": (BayesianSVC, {"search": RandomWalk(max_iter=2, step=0.2), "criterion": LinkEvidence()}),
+    "walk": (BayesianSVC, {"search": RandomWalk(max_iter=2, step=0.2, acceptance=0.48), "criterion": LinkEvidence()}),
     "sampler": (
         BayesianSVC,
         {"inference": SAMPLER, "criterion": Evidence(), "search": GradientAscent(max_iter=2, rule="paper")},
     ),
+    # Gold & Sollich 2003, sections 4.2, 4.3 and 5.3.1, with few samples.
+    "paper": (
+        BayesianSVC,
+        {
+            "inference": HMC(
+                sampler=Leapfrog(step_size=0.05, trajectory=0.5, inverse_C=True),
+                reference="prior",
+                initial="svm",
+                n_chains=2,
+                n_warmup=20,
+                n_draws=20,
+                evidence=False,
+                check=False,
+            ),
+            "criterion": Evidence(),
+            "search": GradientAscent(max_iter=2, rule=PaperRule(growth=3.0), linear=("C",)),
+        },
+    ),
     "least squares": (BayesianSVC, {"loss": LeastSquares()}),
+    "mean field": (
+        BayesianSVR,
+        {"inference": MeanField(order="parallel", adaptive=True), "loss": EpsilonInsensitive(1.0, 0.5), "search": None},
+    ),
     "regression": (BayesianSVR, {"inference": Variational(tol=1e-5), "search": LBFGS(max_iter=3)}),
     "noise": (BayesianSVR, {"loss": EpsilonInsensitive(C=5.0, epsilon=0.2), "search": None}),
     "sparse": (BayesianSVR, {"inference": Sparse(), "n_inducing": 10, "search": LBFGS(max_iter=1)}),

@@ -15,7 +15,7 @@ def sinc(n):
     return np.exp(-((X - X.T) ** 2) / 4), y
 
 
-@pytest.mark.parametrize(("n", "settings"), [(8, {"sequential": True}), (30, {"sequential": False, "eta": 0.02})])
+@pytest.mark.parametrize(("n", "settings"), [(8, {"order": "sequential"}), (30, {"order": "parallel", "eta": 0.02})])
 def test_reaches_the_fixed_point_of_ep(n, settings):
     K, y = sinc(n)
     likelihood = EpsilonInsensitive(C=5.0, epsilon=0.1)
@@ -32,8 +32,29 @@ def test_a_parallel_run_at_the_papers_rate_cycles_and_says_so():
     K, y = sinc(40)
     likelihood = EpsilonInsensitive(C=5.0, epsilon=0.1)
     with pytest.warns(ConvergenceWarning, match=r"eta=0\.05 did not converge.*it cycles.*inference='ep'"):
-        posterior = MeanField(sequential=False).infer(K, y, likelihood)
+        posterior = MeanField(order="parallel").infer(K, y, likelihood)
     assert posterior.method == "variational"
+
+
+def test_an_adaptive_rate_converges_where_the_papers_cycles():
+    K, y = sinc(40)
+    likelihood = EpsilonInsensitive(C=5.0, epsilon=0.1)
+    ours = MeanField(order="parallel", adaptive=True).infer(K, y, likelihood)
+    assert ours.method == "mean_field" and ours.n_iter < 1000
+    np.testing.assert_allclose(ours.mean, EP(tol=1e-9).infer(K, y, likelihood).mean, atol=1e-6)
+
+
+def test_noise_on_the_diagonal_is_part_of_the_model():
+    K, y = sinc(8)
+    likelihood = EpsilonInsensitive(C=5.0, epsilon=0.1)
+    ours, ep = MeanField(jitter=0.1).infer(K, y, likelihood), EP(tol=1e-9).infer(K + 0.1 * np.eye(8), y, likelihood)
+    np.testing.assert_allclose(ours.mean, ep.mean, atol=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [{"order": "random"}, {"eta": 0.0}, {"jitter": -1.0}])
+def test_wrong_settings_are_named(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        MeanField(**wrong)
 
 
 def test_warm_start_is_already_there():
@@ -48,7 +69,7 @@ def test_weights_stand_for_repeated_rows():
     K, y = sinc(8)
     likelihood = EpsilonInsensitive(C=5.0, epsilon=0.1)
     weight = np.array([1.0, 2.0, 1.0, 1.0, 3.0, 1.0, 1.0, 1.0])
-    ours = MeanField(sequential=False, eta=0.02).infer(K, y, likelihood, weight)
+    ours = MeanField(order="parallel", eta=0.02).infer(K, y, likelihood, weight)
     np.testing.assert_allclose(ours.mean, EP().infer(K, y, likelihood, weight).mean, atol=1e-5)
 
 

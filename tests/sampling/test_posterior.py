@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 
-from softmargin.inference import EP, HMC
+from softmargin.inference import EP, HMC, MAP
 from softmargin.likelihoods import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
-from softmargin.sampling import Spectrum
+from softmargin.sampling import Leapfrog, Spectrum
 
 from .cases import NOISE, TARGETS, K, X, Y, exact
 
@@ -136,3 +136,17 @@ def test_missing_extra_is_named(monkeypatch, posterior):
 def test_unknown_reference_is_named():
     with pytest.raises(ValueError, match="laplace"):
         HMC(reference="laplace").infer(K, Y, Hinge(2.0))
+
+
+def test_chains_can_start_at_the_support_vector_machine():
+    """Without a warm-up and with steps that hardly move, the first draw is the SVM itself, at every call."""
+    still = HMC(
+        sampler=Leapfrog(n_leapfrog=1, step_size=1e-9), initial="svm", n_chains=3, n_warmup=0, n_draws=1,
+        evidence=False, check=False,
+    )  # fmt: skip
+    svm = MAP().infer(K, Y, Hinge(2.0)).mean
+    first = still.infer(K, Y, Hinge(2.0))
+    for posterior in (first, still.infer(K, Y, Hinge(2.0), start=first)):
+        np.testing.assert_allclose(posterior.draws.f[0], np.tile(svm, (3, 1)), atol=1e-6)
+    with pytest.raises(ValueError, match="unknown initial 'prior'"):
+        HMC(initial="prior").infer(K, Y, Hinge(2.0))

@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 
-from softmargin.sampling import SAMPLERS, Settings, gram_gradient, paper, rotation, sample
+from softmargin.sampling import (
+    SAMPLERS,
+    Leapfrog,
+    Rotation,
+    Settings,
+    get_sampler,
+    gram_gradient,
+    paper,
+    rotation,
+    sample,
+)
 
 from .cases import REFERENCES, TARGETS, K, exact, gram_gradient_by_differences
 
@@ -105,3 +115,37 @@ def test_same_seed_same_draws():
 def test_wrong_settings_are_named(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Settings(**wrong)
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [Leapfrog(n_leapfrog=3, step_size=0.3), Leapfrog(trajectory=1.0, inverse_C=True), Rotation(step_size=0.2)],
+    ids=repr,
+)
+def test_samplers_with_settings_of_their_own_agree_with_integration(sampler):
+    settings = Settings(sampler, n_chains=N_CHAINS, n_warmup=100, n_draws=200)
+    draws = sample(np.random.default_rng(4), REFERENCES["sites"], TARGETS["hinge"], settings)
+    assert np.max(np.abs(deviations(draws, exact(TARGETS["hinge"])))) < 4.5
+    if sampler.step_size is not None:
+        assert draws.step_size == pytest.approx(sampler.step_size)
+
+
+def test_a_trajectory_has_its_length_whatever_the_step_and_goes_with_1_over_C():
+    target, C = TARGETS["hinge"], TARGETS["hinge"].likelihood.C
+    assert C > 1
+    assert Leapfrog(trajectory=1.0).steps(target, 0.1) == 10
+    assert Leapfrog(trajectory=1.0).steps(target, 0.01) == 100
+    assert Leapfrog(trajectory=1.0, inverse_C=True).steps(target, 0.01) == round(100 / C)
+    assert Leapfrog(n_leapfrog=20, inverse_C=True).steps(target, 0.01) == round(20 / C)
+
+
+@pytest.mark.parametrize("wrong", [{"n_leapfrog": 0}, {"step_size": -0.1}, {"trajectory": 0.0}])
+def test_settings_that_move_nothing_are_refused(wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be positive"):
+        Leapfrog(**wrong)
+
+
+@pytest.mark.parametrize("wrong", ["gibbs", Leapfrog, 3])
+def test_what_is_no_sampler_is_refused(wrong):
+    with pytest.raises(ValueError, match="sampler"):
+        get_sampler(wrong)

@@ -17,7 +17,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from softmargin.criteria import Evidence, LeaveOneOut
 from softmargin.inference import EP, HMC
 from softmargin.likelihoods import Hinge, SquaredHinge
-from softmargin.search import GradientAscent
+from softmargin.search import GradientAscent, PaperRule
 from softmargin.search import checkpoint as files
 from softmargin.tuning.coordinates import Coordinates, LogParameters
 from softmargin.tuning.objective import Objective
@@ -61,7 +61,7 @@ def test_the_file_of_another_problem_is_refused(what, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "option", [{"max_iter": 3}, {"tol": 1e-4}, {"rule": "paper"}, {"rate": 0.1}, {"fraction": 0.1}]
+    "option", [{"max_iter": 3}, {"tol": 1e-4}, {"rule": "paper"}, {"rate": 0.1}, {"rule": PaperRule(fraction=0.1)}]
 )
 def test_the_file_of_other_settings_is_refused(option, tmp_path):
     climb(problem(), tmp_path / "run")

@@ -8,7 +8,7 @@ from softmargin.criteria import Evidence
 from softmargin.inference import EP, HMC
 from softmargin.likelihoods import Hinge
 from softmargin.policy import POLICY
-from softmargin.search import LBFGS, Evaluation, GradientAscent
+from softmargin.search import LBFGS, Evaluation, GradientAscent, PaperRule
 from softmargin.tuning import Coordinates, LogParameters, Objective
 
 
@@ -96,6 +96,66 @@ def test_another_searchs_checkpoint_is_refused(tmp_path):
     GradientAscent(max_iter=2, checkpoint=path).maximise(objective, coordinates.start, coordinates.bounds)
     with pytest.raises(ValueError, match="another search"):
         GradientAscent(max_iter=3, checkpoint=path).maximise(objective, coordinates.start, coordinates.bounds)
+
+
+class Valley:
+    """-(a z^2)/2 in each coordinate, with names, and a record of the points."""
+
+    def __init__(self, names, curvature):
+        self.names, self.curvature, self.points = names, np.array(curvature), []
+
+    def __call__(self, z):
+        self.points.append(z.copy())
+        value = -0.5 * float(self.curvature @ z**2)
+        return Evaluation(z, value, -self.curvature * z, value, None)
+
+
+@pytest.mark.parametrize(
+    ("gradient", "last", "bad"),
+    [
+        ([3.0], [1.0], True),  # a sharp increase alone
+        ([1.5], [1.0], False),
+        ([-1.5], [1.0], False),  # a scalar has no direction but its sign
+        ([0.5, -0.9], [0.5, 0.9], True),  # a change of direction alone
+        ([0.5, 0.9], [0.9, 0.5], False),
+        ([0.05, -0.01], [0.01, 0.05], False),  # noise
+    ],
+)
+def test_a_sharp_increase_or_a_change_of_direction_discards_the_step(gradient, last, bad):
+    assert PaperRule().is_bad(np.array(gradient), np.array(last), peak=1.0) is bad
+
+
+def test_length_scales_are_one_vector_and_a_discarded_step_is_redone_from_where_it_began():
+    names = ["length_scale_0", "length_scale_1", "C"]
+    valley = Valley(names, [1.0, 40.0, 0.01])
+    start, bounds = np.array([0.1, 0.1, 0.1]), np.tile([-9.0, 9.0], (3, 1))
+    GradientAscent(rule="paper", rate=0.4, max_iter=3).maximise(valley, start, bounds)
+    # The first step overshoots along the stiff length scale, so that the vector's direction turns; half of it is taken.
+    first, second = valley.points[1] - start, valley.points[2] - start
+    assert first @ valley.curvature * start @ np.array([0, 1, 0]) != 0 and valley.points[1][1] < 0
+    np.testing.assert_allclose(second, 0.5 * first)
+    # Three scalars instead: nothing has grown sharply, and the step stands.
+    scalars = Valley(["a", "b", "c"], [1.0, 40.0, 0.01])
+    GradientAscent(rule=PaperRule(growth=4.0), rate=0.4, max_iter=3).maximise(scalars, start, bounds)
+    assert not np.allclose(scalars.points[2] - start, 0.5 * (scalars.points[1] - start))
+
+
+def test_C_moves_on_its_own_scale_if_asked():
+    valley = Valley(["length_scale_0", "C"], [1.0, 1.0])
+    start, bounds = np.log([2.0, 2.0]), np.tile([-9.0, 9.0], (2, 1))
+    GradientAscent(rule="paper", rate=0.1, linear=("C",), max_iter=2).maximise(valley, start, bounds)
+    # The first step is the rate: of ln l, and of C.
+    assert valley.points[1][0] == pytest.approx(np.log(2.0) - 0.1)
+    assert np.exp(valley.points[1][1]) == pytest.approx(2.0 - 0.1)
+    found = GradientAscent(rule="paper", linear=("C",)).maximise(valley, start, bounds)
+    np.testing.assert_allclose(found.point, 0, atol=0.02)
+
+
+def test_the_search_ends_at_a_fraction_of_the_largest_gradient():
+    valley = Valley(["a"], [1.0])
+    rule = PaperRule(fraction=0.5)
+    found = GradientAscent(rule=rule, rate=0.01).maximise(valley, np.array([1.0]), np.array([[-9.0, 9.0]]))
+    assert found.converged and 0.3 < found.point[0] < 0.5
 
 
 def test_unknown_rule_is_named():

@@ -74,6 +74,27 @@ def test_half_of_the_steps_on_a_slope_are_kept():
     assert abs(kept - 0.5) < 0.05
 
 
+@pytest.mark.parametrize("acceptance", [0.2, 1 / 3, 0.45])
+def test_the_wanted_share_of_steps_is_kept(acceptance):
+    """On a ridge across the axes, where every point is like every other, the shares settle where they should."""
+    values = []
+
+    def ridge(z):
+        values.append(float(z.sum() - 10 * (z[0] - z[1]) ** 2))
+        return Evaluation(z, values[-1], None, 0.0, None)
+
+    wide = np.tile([-np.inf, np.inf], (2, 1))
+    walk = RandomWalk(max_iter=1000, tol=0.0, min_step=0.0, acceptance=acceptance)
+    walk.maximise(ridge, np.zeros(2), wide, np.random.RandomState(0))
+    kept = np.mean(np.array(values[1:]) > np.maximum.accumulate(values)[:-1])
+    assert kept == pytest.approx(acceptance, abs=0.015)
+
+
+def test_an_acceptance_above_one_half_is_refused():
+    with pytest.raises(ValueError, match=r"at most 0\.5; got 0\.6"):
+        RandomWalk(acceptance=0.6)
+
+
 def test_a_callback_can_stop_it():
     class Stubborn(Hill):
         def __call__(self, z):

@@ -8,6 +8,7 @@ import numpy as np
 from softmargin._linalg import Array
 from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference.ep import EP
+from softmargin.inference.map import MAP
 from softmargin.inference.posterior import Posterior
 from softmargin.inference.sampled import SampledPosterior
 from softmargin.likelihoods import Likelihood
@@ -15,6 +16,7 @@ from softmargin.sampling import (
     DataTarget,
     Draws,
     Reference,
+    Sampler,
     Schedule,
     Settings,
     Spectrum,
@@ -28,6 +30,7 @@ from softmargin.sampling import (
 )
 
 REFERENCES = ("ep", "prior")
+INITIAL = ("reference", "svm")
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,11 +39,14 @@ class HMC(InferenceDefaults):
 
     Parameters
     ----------
-    sampler : {"rotation", "slice", "paper"}
+    sampler : {"rotation", "slice", "paper"} or Sampler
         Hamiltonian Monte Carlo with the Gaussian part solved exactly; elliptical slice sampling; or the algorithm
-        of Gold & Sollich.
+        of Gold & Sollich. An object of `softmargin.sampling` (`Rotation`, `Slice`, `Leapfrog`) has its own settings.
     reference : {"ep", "prior"}
         The Gaussian that guides the first two, and from which the evidence is annealed.
+    initial : {"reference", "svm"}
+        Where the chains start: at draws from the reference, or where an earlier run at nearby hyperparameters ended;
+        or every time at the support vector machine, as in the paper.
     n_chains, n_warmup, n_draws, thin : int
         Chains, steps before recording, recorded draws of each chain, steps between two of them.
     evidence : bool
@@ -66,8 +72,9 @@ class HMC(InferenceDefaults):
     array([ 2.,  1., -1.])
     """
 
-    sampler: str = "rotation"
+    sampler: str | Sampler = "rotation"
     reference: str = "ep"
+    initial: str = "reference"
     n_chains: int = 64
     n_warmup: int = 100
     n_draws: int = 200
@@ -100,6 +107,8 @@ class HMC(InferenceDefaults):
         check_likelihood(self, likelihood)
         if self.reference not in REFERENCES:
             raise ValueError(f"unknown reference {self.reference!r}; choose one of {REFERENCES}")
+        if self.initial not in INITIAL:
+            raise ValueError(f"unknown initial {self.initial!r}; choose one of {INITIAL}")
         run = 0 if self.reuse_random_numbers or not isinstance(start, SampledPosterior) else start.run + 1
         seed = self.random_state if run == 0 or self.random_state is None else (self.random_state, run)
         rng = np.random.default_rng(seed)
@@ -108,12 +117,20 @@ class HMC(InferenceDefaults):
         reference = Reference.posterior(spectrum, guide) if guide is not None else Reference.prior(spectrum)
         target = DataTarget(y, likelihood, weight)
         settings = Settings(self.sampler, self.n_chains, self.n_warmup, self.n_draws, self.thin)
-        draws = sample(rng, reference, target, settings, start=_positions(start, self.n_chains, len(y)))
+        first = _positions(start, self.n_chains, len(y))
+        if self.initial == "svm":
+            first = self._svm(K, y, likelihood, weight, spectrum)
+        draws = sample(rng, reference, target, settings, start=first)
         log_z, error = guide.log_evidence if guide is not None else np.nan, np.nan
         if self.evidence:
             annealed = anneal(rng, reference, target, self.schedule)
             log_z, error = annealed.log_z, annealed.standard_error
         return replace(self._posterior(draws, likelihood, guide, log_z, error), run=run)
+
+    def _svm(self, K: Array, y: Array, likelihood: Likelihood, weight: Array | None, spectrum: Spectrum) -> Array:
+        """Whitened positions of the most probable f = K b, z = K^1/2 b, the same for every chain."""
+        beta = MAP(gradients=False).infer(K, y, likelihood, weight).beta
+        return np.tile(spectrum.root @ beta, (self.n_chains, 1))
 
     def _posterior(
         self, draws: Draws, likelihood: Likelihood, guide: Posterior | None, log_z: float, error: float

@@ -67,7 +67,7 @@ class _Slices:
         return state
 
 
-SAMPLERS: dict[str, Any] = {"rotation": _Rotations, "slice": _Slices}
+MOVES: dict[str, Any] = {"rotation": _Rotations, "slice": _Slices}
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,8 +104,8 @@ class Schedule(Part):
             raise ValueError(f"n_islands must be at least 2 to give a standard error; got {self.n_islands}")
         if not 0 < self.ess < 1:
             raise ValueError(f"ess must lie between 0 and 1; got {self.ess}")
-        if self.sampler not in SAMPLERS:
-            raise ValueError(f"unknown sampler {self.sampler!r}; choose one of {tuple(SAMPLERS)}")
+        if self.sampler not in MOVES:
+            raise ValueError(f"unknown sampler {self.sampler!r}; choose one of {tuple(MOVES)}")
         if self.levels is not None and (self.levels[-1] != 1 or np.any(np.diff((0.0, *self.levels)) <= 0)):
             raise ValueError(f"levels must increase and end with 1; got {self.levels}")
 
@@ -133,7 +133,7 @@ def anneal(
     """Estimate ln of the prior average of the target's weight."""
     schedule = schedule or Schedule()
     shape = (schedule.n_islands, schedule.n_particles)
-    moves = SAMPLERS[schedule.sampler](reference, target, schedule.n_moves)
+    moves = MOVES[schedule.sampler](reference, target, schedule.n_moves)
     state = moves.start(reference.sample(rng, shape[0] * shape[1])[0])
     log_z, b = np.zeros(shape[0]), 0.0
     levels: list[float] = []

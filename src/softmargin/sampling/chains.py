@@ -3,19 +3,17 @@
 Every sampler sees the same `Problem` and leaves the same `Draws`, whatever its own variables are.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from softmargin._linalg import Array
-from softmargin.sampling import adaptation, paper, rotation
-from softmargin.sampling import slice as ess
+from softmargin.sampling import adaptation
 from softmargin.sampling.reference import Reference, Spectrum
+from softmargin.sampling.samplers import Sampler, get_sampler
 from softmargin.sampling.targets import Target
 
-SAMPLERS = ("rotation", "slice", "paper")
 WANTED_ACCEPTANCE = 0.8
 
 
@@ -25,7 +23,8 @@ class Settings:
 
     Parameters
     ----------
-    sampler : {"rotation", "slice", "paper"}
+    sampler : str or Sampler
+        "rotation", "slice" or "paper", or an object with settings of its own: `Rotation`, `Slice`, `Leapfrog`.
     n_chains : int
         Independent chains, moved together as rows of one matrix.
     n_warmup, n_draws : int
@@ -34,15 +33,14 @@ class Settings:
         Steps for each recorded draw.
     """
 
-    sampler: str = "rotation"
+    sampler: str | Sampler = "rotation"
     n_chains: int = 64
     n_warmup: int = 100
     n_draws: int = 100
     thin: int = 1
 
     def __post_init__(self) -> None:
-        if self.sampler not in SAMPLERS:
-            raise ValueError(f"unknown sampler {self.sampler!r}; choose one of {SAMPLERS}")
+        get_sampler(self.sampler)
         for name in ("n_chains", "n_draws", "thin"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1; got {getattr(self, name)}")
@@ -80,17 +78,6 @@ class Draws:
         return 0.5 * np.einsum("...i,...i->...", self.z, self.z) - self.log_weight
 
 
-@dataclass(frozen=True)
-class _Kernel:
-    """One sampler behind one interface: state -> whitened position and f, step(state, size) -> state, info."""
-
-    state: Any
-    step: Callable[[Any, float], tuple[Any, Any]]
-    whiten: Callable[[Any], Array]
-    first_step: float
-    largest_step: float
-
-
 def sample(
     rng: np.random.Generator,
     reference: Reference,
@@ -114,21 +101,21 @@ def sample(
         First step size; with ``n_warmup=0`` the one that is used.
     """
     settings = settings or Settings()
-    z = reference.sample(rng, settings.n_chains)[0] if start is None else start
-    kernel = _kernel(rng, reference, target, settings.sampler, z)
-    size = adaptation.start(step_size or kernel.first_step)
-    state = kernel.state
+    sampler = get_sampler(settings.sampler)
+    state = sampler.init(reference, target, reference.sample(rng, settings.n_chains)[0] if start is None else start)
+    size = adaptation.start(step_size or sampler.step_size or sampler.first_step)
     for _ in range(settings.n_warmup):
-        state, info = kernel.step(state, size.current)
-        size = adaptation.update(size, _acceptance(info), WANTED_ACCEPTANCE, kernel.largest_step)
+        state, info = sampler.step(rng, state, reference, target, size.current)
+        if sampler.step_size is None:
+            size = adaptation.update(size, _acceptance(info), WANTED_ACCEPTANCE, sampler.largest_step)
     records = []
     for _ in range(settings.n_draws):
         rates = []
         for _ in range(settings.thin):
-            state, info = kernel.step(state, size.final)
+            state, info = sampler.step(rng, state, reference, target, size.final)
             rates.append(_acceptance(info))
         error = getattr(info, "energy_error", np.zeros(settings.n_chains))
-        records.append((kernel.whiten(state), state.f, float(np.mean(rates)), error))
+        records.append((sampler.whitened(state, reference), state.f, float(np.mean(rates)), error))
     return _collect(records, target, reference.spectrum, size.final)
 
 
@@ -144,39 +131,10 @@ def _collect(records: list[tuple[Any, ...]], target: Target, spectrum: Spectrum,
         acceptance=float(np.mean([record[2] for record in records])),
         energy_error=np.stack([record[3] for record in records]),
         step_size=step_size,
-        spectrum=spectrum,
+        # A copy without what the sampler has cached: draws are kept and saved.
+        spectrum=replace(spectrum),
     )
 
 
 def _acceptance(info: Any) -> float:
     return float(np.mean(info.acceptance)) if hasattr(info, "acceptance") else 1.0
-
-
-def _kernel(rng: np.random.Generator, reference: Reference, target: Target, name: str, z: Array) -> _Kernel:
-    if name == "rotation":
-        return _Kernel(
-            rotation.init(reference, target, z),
-            lambda state, size: rotation.step(rng, state, reference, target, size),
-            lambda state: state.z,
-            first_step=0.5,
-            largest_step=np.pi / 2,
-        )
-    if name == "slice":
-        return _Kernel(
-            ess.init(reference, target, z),
-            lambda state, size: ess.step(rng, state, reference, target),
-            lambda state: state.z,
-            first_step=1.0,
-            largest_step=1.0,
-        )
-    spectrum = reference.spectrum
-    K = spectrum.root @ spectrum.root
-    U, inverse_root = spectrum.vectors, spectrum.inverse_root_values
-    return _Kernel(
-        paper.init(K, ((z @ U) * inverse_root) @ U.T),
-        lambda state, size: paper.step(rng, state, K, target, size),
-        # z = K^1/2 f~.
-        lambda state: state.dual @ spectrum.root,
-        first_step=0.1,
-        largest_step=1.9,
-    )

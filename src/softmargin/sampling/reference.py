@@ -8,6 +8,7 @@ r = ln w + tau f^2 / 2 - nu f, whose slope is the force g of the samplers.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -62,6 +63,11 @@ class Spectrum:
             )
         values = np.maximum(values, 0.0)
         return cls(values, vectors, (vectors * np.sqrt(values)) @ vectors.T)
+
+    @cached_property
+    def gram(self) -> Array:
+        """K = K^1/2 K^1/2, shape (n, n)."""
+        return self.root @ self.root
 
     @property
     def inverse_root_values(self) -> Array:

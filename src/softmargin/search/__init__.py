@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from softmargin.search._ascent_rules import AdamRule, AscentRule, PaperRule
 from softmargin.search._protocol import Evaluation, Objective, Search, SearchResult
 from softmargin.search.gradient_ascent import GradientAscent
 from softmargin.search.lbfgs import LBFGS
@@ -22,9 +23,12 @@ def get_search(name: str) -> type:
 __all__ = [
     "LBFGS",
     "SEARCHES",
+    "AdamRule",
+    "AscentRule",
     "Evaluation",
     "GradientAscent",
     "Objective",
+    "PaperRule",
     "RandomWalk",
     "Search",
     "SearchResult",

@@ -1,9 +1,11 @@
 """The greedy random walk of Gold & Sollich 2003, section 4.1: zero-temperature Monte Carlo, for any criterion.
 
 One hyperparameter at a time takes a Gaussian step, kept if and only if the criterion improves. Kernel parameters step
-in their logarithm, C on its own scale. Each has its own step size, which grows when a step is kept and shrinks
-less when it is not, so that a third to a half of them is kept. The walk ends when all steps or the gain have
-become tiny.
+in their logarithm, C on its own scale. Each has its own step size, which grows when a step is kept and shrinks when it
+is not, by factors that balance where the wanted share of the steps is kept: the paper's "close to 50 %". On a slope
+half of the steps are kept whatever their size, so a share of exactly one half would let the size drift at random, and
+sooner or later to zero; a share a little below it makes the size grow until it feels the curvature. The walk ends when
+all steps or the gain have become tiny.
 """
 
 from dataclasses import dataclass
@@ -15,10 +17,6 @@ from softmargin._linalg import Array
 from softmargin._parts import Part
 from softmargin.search._protocol import Objective, SearchResult
 from softmargin.search.watch import StopSearch
-
-SHRINK = 0.5
-"""Power of the rate by which a rejected step shrinks. On a slope half of the steps are kept whatever their size: with
-equal factors the size would drift at random, and sooner or later to zero; so it grows until it feels the curvature."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,6 +33,9 @@ class RandomWalk(Part):
         First standard deviation of every step.
     min_step : float
         Stop when every step size has fallen below this.
+    acceptance : float
+        Share of the steps to keep, at most one half. The paper keeps it close to 0.5; the default, one third, takes
+        larger steps and is less easily caught far from an optimum (``python -m papers gold_sollich2003``, section 5.2).
     rate : float
         Factor by which a step size grows when its step is kept.
     patience : int
@@ -48,6 +49,7 @@ class RandomWalk(Part):
     tol: float = 1e-3
     step: float = 0.5
     min_step: float = 1e-2
+    acceptance: float = 1 / 3
     rate: float = 1.5
     patience: int = 3
     linear: tuple[str, ...] = ("C",)
@@ -55,6 +57,10 @@ class RandomWalk(Part):
     name: ClassVar[str] = "random_walk"
     needs_gradient: ClassVar[bool] = False
     averages_noise: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.acceptance <= 0.5:
+            raise ValueError(f"acceptance must lie above 0 and be at most 0.5; got {self.acceptance}")
 
     def maximise(
         self,
@@ -82,7 +88,8 @@ class RandomWalk(Part):
                         steps[j] *= self.rate
                         kept.append(best.value)
                     else:
-                        steps[j] /= self.rate**SHRINK
+                        # In balance, acceptance ln(rate) = (1 - acceptance) ln(shrink).
+                        steps[j] *= self.rate ** -(self.acceptance / (1 - self.acceptance))
         except StopSearch:
             return SearchResult(point, best, sweep, False)
         return SearchResult(point, best, sweep, self._is_over(steps, kept))
