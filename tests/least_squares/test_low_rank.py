@@ -19,7 +19,7 @@ from softmargin.least_squares import (
     fit_least_squares,
     link_value,
 )
-from softmargin.least_squares import sums as sums_module
+from softmargin.rows import LocalRows
 
 from .problems import KERNEL, POINT, blobs, copies, one_hot
 
@@ -77,17 +77,17 @@ def test_merged_rows_equal_written_out_copies():
     assert_allclose(written.M, merged.M[group], atol=1e-10)
 
 
-def collect(X, labels, weight, Z):
+def collect(X, labels, weight, Z, block_rows=4096):
     rows = LabelledRows(X, labels, weight, 3)
-    return rows, LowRankSums.collect(rows, KERNEL, Z, JITTER)
+    source = LocalRows(X, labels.astype(float), weight, block_rows=block_rows)
+    return rows, LowRankSums.collect(source, 3, KERNEL, Z, JITTER / np.mean(diag(KERNEL, Z)))
 
 
-@pytest.mark.parametrize("block", [2**23, 8 * 10 * 7])
-def test_sums_over_blocks_give_the_same_regression(block, monkeypatch):
-    monkeypatch.setattr(sums_module, "BLOCK_BYTES", block)
+@pytest.mark.parametrize("block_rows", [4096, 7])
+def test_sums_over_blocks_give_the_same_regression(block_rows):
     X, labels = blobs(40)
     Z, weight = X[::4] + 0.1, weights(40)
-    rows, sums = collect(X, labels, weight, Z)
+    rows, sums = collect(X, labels, weight, Z, block_rows)
     ridge = solve(X, Z, rows.Y, weight)
     coefficients, reduction = sums.solve(S2)
     assert_allclose(sums.outputs(rows, S2), ridge.M, atol=1e-11)

@@ -64,18 +64,18 @@ class WhitenedPrior:
         jitter, scale = max(JITTER[dtype], least_jitter), float(np.mean(np.diag(Kzz)))
         while jitter < 1e-2:
             try:
-                return cls(kernel, Z, cholesky(Kzz + jitter * scale * np.eye(len(Z))), jitter, dtype)
+                return cls(kernel, Z, cholesky(Kzz + jitter * scale * np.eye(len(Kzz))), jitter, dtype)
             except NotPositiveDefiniteError:
                 jitter *= 10
         raise NotPositiveDefiniteError(
-            f"the Gram matrix of {len(Z)} inducing points is not positive definite even with a relative jitter of "
+            f"the Gram matrix of {len(Kzz)} inducing points is not positive definite even with a relative jitter of "
             f"{jitter:.0e}: the kernel is not a covariance function, or its values overflow"
         )
 
     @property
     def bytes_per_row(self) -> int:
         """Memory that one row's features take."""
-        return len(self.Z) * np.dtype(self.dtype).itemsize + 16
+        return len(self.L) * np.dtype(self.dtype).itemsize + 16
 
     @cached_property
     def rows_factor(self) -> Any:

@@ -21,6 +21,7 @@ from softmargin.least_squares.search import LooObjective, climb
 from softmargin.least_squares.softmax import Labels
 from softmargin.least_squares.space import SearchSpace
 from softmargin.least_squares.sums import LowRankSums
+from softmargin.rows import Summable
 from softmargin.search import Evaluation
 
 DEFAULT = LeastSquaresPolicy()
@@ -38,6 +39,8 @@ def fit_least_squares(
     policy: LeastSquaresPolicy = DEFAULT,
     random_state: Any = None,
     callback: Callable[[Evaluation], None] | None = None,
+    source: Summable | None = None,
+    inputs: Callable[[Any], Any] | None = None,
 ) -> LeastSquaresMachine:
     """Learn kernel, noise, slope and softmax by exact leave-one-out, and solve the regression on all rows.
 
@@ -63,6 +66,11 @@ def fit_least_squares(
         Draws the rows of the search and the inducing points; with at most `policy.search_rows` rows nothing is drawn.
     callback : callable, optional
         Called with every `Evaluation`; may raise `softmargin.search.StopSearch`.
+    source : Summable, optional
+        All rows, wherever they are, with the numbers of their classes as targets; X, labels and weight are then a
+        sample of them, from which everything but the regression itself is learnt. None: X is all there is.
+    inputs : callable, optional
+        Applied to the inputs of `source` first; X is already transformed.
 
     Returns
     -------
@@ -87,9 +95,9 @@ def fit_least_squares(
     z = climb(objective, space.start, policy.search_iter)
     if policy.refinements(len(rows)) and not rows.precomputed:
         z = _refine(rows, space, z, rng, path, callback)
-    if len(rows) <= policy.dense_rows or rows.precomputed:
+    if source is None and (len(rows) <= policy.dense_rows or rows.precomputed):
         return _dense_machine(rows, space, z, path)
-    return _low_rank_machine(rows, space, z, rng, path)
+    return _low_rank_machine(rows, space, z, rng, path, source or rows.local(), inputs)
 
 
 def _check(X: Any, labels: Labels, weight: Array, n_classes: int, kernel: Kernel | str | None) -> LabelledRows:
@@ -122,18 +130,26 @@ def _refine(
 
 
 def _low_rank_machine(
-    rows: LabelledRows, space: SearchSpace, z: Array, rng: np.random.RandomState, path: list[dict[str, Any]]
+    rows: LabelledRows,
+    space: SearchSpace,
+    z: Array,
+    rng: np.random.RandomState,
+    path: list[dict[str, Any]],
+    source: Summable,
+    inputs: Callable[[Any], Any] | None,
 ) -> LeastSquaresMachine:
-    """Inducing points where a pilot of small rank is wrong, then one regression on all rows."""
-    policy, kernel, jitter = space.policy, space.kernel_at(z[:-2]), space.policy.jitter * space.unit
-    m = policy.rank(len(rows))
+    """Inducing points where a pilot of small rank is wrong, then one regression on all rows of the source."""
+    policy, kernel, K = space.policy, space.kernel_at(z[:-2]), rows.n_classes
+    m = policy.rank(source.n_rows)
     some = rows.sample(ROWS_PER_CENTRE * m, rng)
     noise_variance, slope = (float(value) for value in np.exp(z[-2:]))
-    pilot = LowRankSums.collect(some, kernel, centres(some.X, kernel, policy.refine_rank, rng), jitter)
+    few = centres(some.X, kernel, policy.refine_rank, rng)
+    pilot = LowRankSums.collect(some.local(), K, kernel, few, policy.jitter)
     log_p = log_softmax(slope * pilot.outputs(some, noise_variance), axis=1)
     miss = -np.expm1(log_p[np.arange(len(some)), some.labels])
     Z = hard_points(some.X, miss, kernel, m, policy.hard_share, rng)
-    sums = LowRankSums.collect(rows, kernel, Z, jitter)
+    dtype = "float32" if source.n_rows > policy.float32_above else "float64"
+    sums = LowRankSums.collect(source, K, kernel, Z, policy.jitter, inputs, dtype)
     z = sums.retune(rows.sample(policy.retune_rows, rng), space, z)
     noise_variance = float(np.exp(z[-2]))
     coefficients, reduction = sums.solve(noise_variance)

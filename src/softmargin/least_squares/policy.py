@@ -35,13 +35,15 @@ class LeastSquaresPolicy:
         Up to so many rows the final regression is exact; above, it has rank `rank(n)`.
     base_rank, rank_growth, max_rank : int, float, int
         rank(n) = base_rank (n / dense_rows)^rank_growth, at most max_rank.
+    float32_above : int
+        Above so many rows the blocks of the final regression are in single precision, their sums in double.
     retune_rows : int
         In low rank, s2 and b are learnt again from the leave-one-out of at most so many rows.
     hard_share : float
         Share of the inducing points that are drawn where a pilot's leave-one-out is wrong; the others are k-means
         centres.
     jitter : float
-        Added to the diagonal of the inducing points' Gram matrix, in units of the mean of k(x, x) at the start.
+        Added to the diagonal of the inducing points' Gram matrix, in units of the mean of k(x, x).
     """
 
     noise: MeanAndSd = (float(np.log(0.05)), 1.5)
@@ -61,6 +63,7 @@ class LeastSquaresPolicy:
     base_rank: int = 1024
     rank_growth: float = 0.15
     max_rank: int = 2048
+    float32_above: int = 20_000
     retune_rows: int = 4000
     hard_share: float = 0.75
     jitter: float = 1e-6

@@ -7,6 +7,14 @@ import numpy as np
 
 from softmargin._linalg import Array
 from softmargin.least_squares.softmax import Labels
+from softmargin.rows import LocalRows
+
+
+def one_hot(labels: Labels, n_classes: int) -> Array:
+    """One-hot targets less 1/K, shape (n, K)."""
+    Y = np.full((len(labels), n_classes), -1.0 / n_classes)
+    Y[np.arange(len(labels)), labels] += 1.0
+    return Y
 
 
 @dataclass(frozen=True)
@@ -27,14 +35,16 @@ class LabelledRows:
     @property
     def Y(self) -> Array:
         """One-hot targets less 1/K, shape (n, K)."""
-        Y = np.full((len(self.labels), self.n_classes), -1.0 / self.n_classes)
-        Y[np.arange(len(self.labels)), self.labels] += 1.0
-        return Y
+        return one_hot(self.labels, self.n_classes)
 
     def take(self, index: Any) -> "LabelledRows":
         """Some of the rows (and the columns of a Gram matrix)."""
         X = self.X[index][:, index] if self.precomputed else self.X[index]
         return replace(self, X=X, labels=self.labels[index], weight=self.weight[index])
+
+    def local(self) -> LocalRows:
+        """The rows as a source of sums over blocks."""
+        return LocalRows(self.X, self.labels.astype(np.float64), self.weight, cache_bytes=0)
 
     def sample(self, size: int, rng: np.random.RandomState) -> "LabelledRows":
         """At most `size` rows: every class in proportion, but two rows of each before a third of any."""

@@ -4,7 +4,7 @@ F W F' and F W Y (F = L^-1 Kzx, W = diag(w)) are all that the regression needs o
 eigenvectors Q of F W F' = Q diag(v) Q' the mean is R'(QFWY / (v + s2)) and the leverage w R^2'(1 / (v + s2)), R = Q'F.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,15 +14,83 @@ from scipy.optimize import minimize
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array, cholesky
+from softmargin.inference.low_rank import WhitenedPrior, weighted_gram
 from softmargin.kernels import gram, row_blocks
 from softmargin.least_squares.dense import share_left_out
 from softmargin.least_squares.machine import LowRankReduction
-from softmargin.least_squares.rows import LabelledRows
+from softmargin.least_squares.rows import LabelledRows, one_hot
 from softmargin.least_squares.softmax import link_value
 from softmargin.least_squares.space import SearchSpace
+from softmargin.rows import Summable, Workspace
 
 BLOCK_BYTES = 2**23
 """Size of a block of kernel values."""
+
+
+@dataclass(frozen=True)
+class ClassSums:
+    """Sums over rows; additive."""
+
+    square: Array
+    """Lower triangle of F W F', shape (m, m)."""
+    cross: Array
+    """F W Y, shape (m, K)."""
+
+    def add(self, other: "ClassSums") -> "ClassSums":
+        """Add two sums."""
+        return ClassSums(self.square + other.square, self.cross + other.cross)
+
+    def absorb(self, other: "ClassSums") -> "ClassSums":
+        """Add other sums in the memory of these, which must be this object's own."""
+        self.square[...] += other.square
+        self.cross[...] += other.cross
+        return self
+
+    def owned(self) -> "ClassSums":
+        """The same sums in float64 and in memory of their own."""
+        return ClassSums(np.array(self.square, dtype=np.float64), np.array(self.cross, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class MappedPrior:
+    """A prior over functions of transformed inputs: what a source of rows asks of `WhitenedPrior`."""
+
+    prior: WhitenedPrior
+    inputs: Callable[[Any], Any]
+    """Applied to each block of inputs first."""
+
+    @property
+    def Z(self) -> Any:
+        """Inducing points, shape (m, d)."""
+        return self.prior.Z
+
+    @property
+    def dtype(self) -> str:
+        """Precision of the row blocks."""
+        return self.prior.dtype
+
+    @property
+    def bytes_per_row(self) -> int:
+        """Memory that one row's features take."""
+        return self.prior.bytes_per_row
+
+    def features(self, X: Any, out: Any = None) -> Any:
+        """Features of a block of rows."""
+        return self.prior.features(self.inputs(X), out)
+
+
+@dataclass(frozen=True)
+class ClassStatistic:
+    """F W F' and F W Y of a block of rows whose targets are the numbers of their classes."""
+
+    prior: WhitenedPrior | MappedPrior
+    n_classes: int
+
+    def __call__(self, X: Any, y: Array, weight: Array, features: Any, workspace: Workspace) -> ClassSums:
+        """Sum over a block."""
+        F = features.F
+        targets = weight[:, None] * one_hot(np.asarray(y).astype(np.intp), self.n_classes)
+        return ClassSums(weighted_gram(F, weight, workspace), F.T @ targets.astype(F.dtype, copy=False))
 
 
 @dataclass(frozen=True)
@@ -40,18 +108,38 @@ class LowRankSums:
     """F W Y, shape (m, K)."""
 
     @classmethod
-    def collect(cls, rows: LabelledRows, kernel: Kernel, Z: Any, jitter: float) -> "LowRankSums":
-        """Sum over the rows, one block after the other."""
-        Kzz = gram(kernel, Z)
-        m = len(Kzz)
-        L = cholesky(Kzz + jitter * np.eye(m))
-        square, cross = np.zeros((m, m)), np.zeros((m, rows.n_classes))
-        for s, F in _features(rows.X, kernel, Z, L):
-            root = np.sqrt(rows.weight[s])
-            F *= root
-            square += F @ F.T
-            cross += F @ (root[:, None] * rows.take(s).Y)
-        return cls(kernel, Z, L, square, cross)
+    def collect(
+        cls,
+        source: Summable,
+        n_classes: int,
+        kernel: Kernel,
+        Z: Any,
+        jitter: float,
+        inputs: Callable[[Any], Any] | None = None,
+        dtype: str = "float64",
+    ) -> "LowRankSums":
+        """Sum over all rows of a source, one block after the other.
+
+        Parameters
+        ----------
+        source : Summable
+            Rows whose targets are the numbers of their classes.
+        n_classes : int
+        kernel : Kernel
+        Z : array or CSR matrix of shape (m, d)
+        jitter : float
+            Added to the diagonal of Kzz, in units of its mean.
+        inputs : callable, optional
+            Applied to each block of inputs first.
+        dtype : {"float64", "float32"}
+            Precision of a block; sums over blocks are in float64.
+        """
+        prior = WhitenedPrior.at(kernel, Z, dtype, jitter)
+        sums = source.total(ClassStatistic(prior if inputs is None else MappedPrior(prior, inputs), n_classes))
+        # The statistic fills the lower triangle only.
+        square = np.tril(sums.square)
+        square += np.tril(square, -1).T
+        return cls(kernel, Z, prior.L, square, sums.cross)
 
     def solve(self, noise_variance: float) -> tuple[Array, LowRankReduction]:
         """Coefficients of k(x, Z), shape (m, K), and the reduction of the variance."""

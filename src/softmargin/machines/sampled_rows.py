@@ -8,7 +8,7 @@ import numpy as np
 
 from softmargin._linalg import Array
 from softmargin.policy import POLICY
-from softmargin.rows import DaskRows, Encoding, LocalRows, merge_rows
+from softmargin.rows import DaskRows, Encoding, LocalRows, TrainingRows, merge_rows
 from softmargin.tuning import Sample
 
 logger = logging.getLogger("softmargin")
@@ -64,6 +64,18 @@ def draw(source: Source, seed: int, classes: np.ndarray | None = None) -> RawSam
         index = np.union1d(index, more)
         X, y, weight = source.take(index)
     return RawSample(X, y, weight, len(index) / n)
+
+
+def merged(sample: RawSample) -> tuple[TrainingRows, RawSample]:
+    """The distinct rows of a sample with the numbers of their classes as targets, and the sample in the same order."""
+    labels, index = np.unique(sample.y, return_inverse=True)
+    rows = merge_rows(sample.X.astype(np.float64, copy=False), index.astype(np.float64), sample.weight)
+    return rows, RawSample(rows.X, labels[rows.y.astype(int)], rows.weight, sample.share)
+
+
+def left_out_rows(n: int, seed: int) -> np.ndarray:
+    """Numbers of the rows of a sample whose leave-one-out predictions are computed, sorted."""
+    return np.sort(np.random.RandomState(seed).permutation(n)[: POLICY.size.left_out])
 
 
 def _counts(y: Any, classes: np.ndarray) -> np.ndarray:

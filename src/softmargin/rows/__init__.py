@@ -7,7 +7,7 @@ of a lost worker are recomputed. Importing it does not import Dask; a Dask colle
 from softmargin.rows._collections import blockwise, is_dask
 from softmargin.rows._dask import FAN_IN, DaskRows
 from softmargin.rows._workspace import Workspace
-from softmargin.rows.encodings import PairEncoding, ScaledEncoding, ThinnedEncoding
+from softmargin.rows.encodings import ClassEncoding, PairEncoding, ScaledEncoding, ThinnedEncoding
 from softmargin.rows.source import BLOCK_ROWS, Encoded, Encoding, LocalRows, Mappable, Mapped, RowSource, Summable
 from softmargin.rows.training import TrainingRows, class_weights, is_skewed, merge_rows, spread_of
 from softmargin.rows.validation import CheckedRows, check_rows, check_weights
@@ -16,6 +16,7 @@ __all__ = [
     "BLOCK_ROWS",
     "FAN_IN",
     "CheckedRows",
+    "ClassEncoding",
     "DaskRows",
     "Encoded",
     "Encoding",

@@ -29,6 +29,18 @@ class PairEncoding:
 
 
 @dataclass(frozen=True)
+class ClassEncoding:
+    """The number of each label's class."""
+
+    classes: np.ndarray
+    """All classes, sorted."""
+
+    def __call__(self, y: Any, weight: Array) -> Encoded:
+        """Encode a block of labels."""
+        return Encoded(None, np.searchsorted(self.classes, np.asarray(y)).astype(np.float64), weight)
+
+
+@dataclass(frozen=True)
 class ScaledEncoding:
     """(y - center) / scale, without the rows where it exceeds a limit."""
 

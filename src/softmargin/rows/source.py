@@ -180,7 +180,7 @@ class LocalRows:
         features = self._cache.get(s.start)
         if features is None:
             keep = self.n_rows * prior.bytes_per_row <= self.cache_bytes
-            out = None if keep else workspace.array("features", (X.shape[0], len(prior.Z)), prior.dtype)
+            out = None if keep else workspace.array("features", (X.shape[0], prior.Z.shape[0]), prior.dtype)
             features = prior.features(X, out)
             if keep:
                 self._cache[s.start] = features

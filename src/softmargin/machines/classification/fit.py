@@ -18,11 +18,11 @@ from softmargin.machines.classification.pairs import Combination
 from softmargin.machines.classification.pairwise import LeftOut, PairwiseFit, PairwiseMachine
 from softmargin.machines.classification.stack import Member, Stack
 from softmargin.machines.importance import ROWS, importance
-from softmargin.machines.sampled_rows import RawSample, Source, compact, draw
+from softmargin.machines.sampled_rows import RawSample, Source, compact, draw, left_out_rows, merged
 from softmargin.machines.support import ClassSupport, class_support
 from softmargin.machines.warp import Warp
 from softmargin.policy import POLICY
-from softmargin.rows import LocalRows, PairEncoding, TrainingRows, merge_rows, spread_of
+from softmargin.rows import ClassEncoding, LocalRows, PairEncoding, TrainingRows, merge_rows, spread_of
 from softmargin.search import Evaluation
 from softmargin.tuning import LatentModel, LikelihoodCoordinates, Probability, Tuning, update
 
@@ -59,6 +59,14 @@ class ClassificationSettings:
         return isinstance(self.kernel, PrecomputedKernel) or (
             isinstance(self.kernel, str) and self.kernel == "precomputed"
         )
+
+    def is_joint(self, n_classes: int) -> bool:
+        """Whether least-squares machines predict alone."""
+        return self.composition == "least_squares" or (self.composition == "stack" and n_classes > 2)
+
+    def fits_memory(self, source: Source) -> bool:
+        """Whether the rows are few enough to be fetched; a part that was chosen is used where it was asked for."""
+        return self.composition != "hinge" and source.n_rows <= POLICY.size.sparse_above
 
     def pairwise(self, X: Any, n_features: int, weight: Array) -> PairwiseFit:
         """How the binary problems of rows with inputs X are fitted."""
@@ -160,22 +168,11 @@ def fit_classification(
     """
     if isinstance(source, LocalRows):
         check_classification_targets(source.y)
-    if settings.through_inducing_points and not _is_joint(source, settings):
+    if settings.through_inducing_points and not settings.fits_memory(source):
         return _fit_source(source, settings, report)
     # Small matrices gain nothing from several BLAS threads, and on a busy machine the threads wait for each other.
     with threadpool_limits(1 if source.n_rows <= POLICY.search.one_thread_rows else None):
         return _fit_rows(source, settings, report)
-
-
-def _is_joint(source: Source, settings: ClassificationSettings) -> bool:
-    """Whether least-squares machines predict alone, which see rows in memory only but as many as there are."""
-    if settings.composition == "least_squares" and not isinstance(source, LocalRows):
-        raise ValueError(
-            "loss='least_squares' needs rows in memory and cannot fit a Dask collection; use loss='hinge', or fetch "
-            "the rows with .compute()"
-        )
-    many = settings.composition == "stack" and isinstance(source, LocalRows) and len(source.labels()) > 2
-    return settings.composition == "least_squares" or many
 
 
 def _fit_rows(source: Source, settings: ClassificationSettings, report: Report | None) -> ClassificationFit:
@@ -189,7 +186,7 @@ def _fit_rows(source: Source, settings: ClassificationSettings, report: Report |
     fit = settings.pairwise(rows.X, X.shape[1], rows.weight)
     finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight)
     members, left_out = _least_squares_members(rows, len(classes), fit.spread, settings, report)
-    if settings.composition == "least_squares" or (settings.composition == "stack" and len(classes) > 2):
+    if settings.is_joint(len(classes)):
         stack, mixed = _stacked(members, left_out, rows)
         return finish(stack, left_out=mixed, rows=rows, later=fit)
     machine = _reporting(fit, finish, report).from_rows(rows, len(classes))
@@ -200,9 +197,17 @@ def _fit_rows(source: Source, settings: ClassificationSettings, report: Report |
 
 
 def _least_squares_members(
-    rows: TrainingRows, n_classes: int, spread: Array, settings: ClassificationSettings, report: Report | None
+    rows: TrainingRows,
+    n_classes: int,
+    spread: Array,
+    settings: ClassificationSettings,
+    report: Report | None,
+    source: Source | None = None,
 ) -> tuple[list[Member], list[Array | None]]:
-    """The least-squares machines of the composition, with their leave-one-out log-probabilities."""
+    """The least-squares machines of the composition, with the leave-one-out log-probabilities of `rows`.
+
+    With a source `rows` are a sample of it.
+    """
     if settings.composition == "hinge":
         return [], []
     alone = settings.composition == "least_squares"
@@ -228,6 +233,8 @@ def _least_squares_members(
             policy=settings.least_squares,
             random_state=settings.tuning.seed,
             callback=callback,
+            source=source,
+            inputs=chosen,
         )
         members.append(Member(name, machine, chosen))
         left_out.append(machine.cross_log_proba(labels, rows.weight))
@@ -249,13 +256,24 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
     check_classification_targets(np.repeat(classes, 3))
     check_classes(classes)
     source = compact(source)
-    drawn = draw(source, settings.tuning.seed, classes)
-    index = np.searchsorted(classes, drawn.y)
-    log_weight = log_class_weights(settings.class_weight, classes, index, drawn.weight)
+    rows, drawn = merged(draw(source, settings.tuning.seed, classes))
+    log_weight = log_class_weights(settings.class_weight, classes, rows.y.astype(int), rows.weight)
     fit = settings.pairwise(drawn.X, drawn.X.shape[1], drawn.weight)
     finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight)
+    everything = None if drawn.share == 1 else source.encoded(ClassEncoding(classes))
+    members, left_out = _least_squares_members(rows, len(classes), fit.spread, settings, report, everything)
+    if settings.is_joint(len(classes)):
+        stack, mixed = _stacked(members, left_out, rows)
+        return finish(stack, left_out=mixed, rows=rows, later=fit)
     machine = _reporting(fit, finish, report).from_source(source, classes, drawn)
-    return finish(_alone(machine, settings.probability), machine, machine.left_out, sample=drawn.some(ROWS))
+    if not members:
+        return finish(_alone(machine, settings.probability), machine, machine.left_out, sample=drawn.some(ROWS))
+    some = left_out_rows(len(rows.y), settings.tuning.seed)
+    hinge = Member("hinge", machine.predicting(settings.probability))
+    assert machine.left_out is not None
+    known: list[Array | None] = [machine.left_out.log_proba, *(p[some] for p in left_out if p is not None)]
+    stack, mixed = _stacked([hinge, *members], known, rows.subset(np.isin(np.arange(len(rows.y)), some), rows.y[some]))
+    return finish(stack, machine, mixed, sample=drawn.some(ROWS))
 
 
 def _alone(machine: PairwiseMachine, probability: Probability) -> Stack:

@@ -13,8 +13,7 @@ from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
 from softmargin.kernels import PrecomputedKernel
 from softmargin.machines.classification.pairs import Combination, Pair, fit_temperature, pairs_of, rows_of, seen_by
-from softmargin.machines.sampled_rows import RawSample, Source, n_inducing_for
-from softmargin.policy import POLICY
+from softmargin.machines.sampled_rows import RawSample, Source, left_out_rows, n_inducing_for
 from softmargin.rows import PairEncoding, TrainingRows
 from softmargin.tuning import (
     LatentModel,
@@ -171,7 +170,7 @@ def _with_left_out(machine: PairwiseMachine, rows: TrainingRows, *, precomputed:
 
 def _with_some_left_out(machine: PairwiseMachine, drawn: RawSample, classes: np.ndarray, seed: int) -> dict[str, Any]:
     """The same through inducing points, for some rows of the sample."""
-    some = np.sort(np.random.RandomState(seed).permutation(len(drawn.y))[: POLICY.size.left_out])
+    some = left_out_rows(len(drawn.y), seed)
     X, y, weight = drawn.X[some], drawn.y[some], drawn.weight[some]
     log_odds = np.empty((len(some), len(machine.models)))
     for k, (model, pair) in enumerate(zip(machine.models, machine.pairs)):
