@@ -45,4 +45,4 @@ papers: $(VENV)/.stamp-papers
 	$(ONE_THREAD) $(BIN)/python -m papers
 
 clean:
-	rm -rf $(VENV) build dist docs/_build docs/gallery docs/api/generated papers/out benchmarks/out
+	rm -rf $(VENV) build dist docs/_build docs/gallery docs/api/generated papers/out

@@ -1,5 +1,7 @@
-"""Run benchmarks by name: ``python -m benchmarks [NAME ...] [--full]``. Without a name, list them."""
+"""Run benchmarks by name: ``python -m benchmarks NAME [options]``. Without a name, list them."""
 
+import ast
+import pkgutil
 import runpy
 import sys
 from pathlib import Path
@@ -7,18 +9,34 @@ from pathlib import Path
 HERE = Path(__file__).parent
 
 
+def commands() -> dict[str, str]:
+    """Module of every command by its name: the public modules here and in studies."""
+    found = {}
+    for package in ("", "studies.", "studies.large."):
+        for module in pkgutil.iter_modules([str(HERE / package.replace(".", "/"))]):
+            if not module.name.startswith("_") and not module.ispkg:
+                found[module.name] = f"benchmarks.{package}{module.name}"
+    return found
+
+
+def summary(module: str) -> str:
+    """The first line of a module's docstring, read without importing it."""
+    path = HERE.parent / (module.replace(".", "/") + ".py")
+    return (ast.get_docstring(ast.parse(path.read_text())) or "").splitlines()[0]
+
+
 def main() -> None:
-    names = sorted(p.stem for p in HERE.glob("[a-z]*.py"))
-    asked = [a for a in sys.argv[1:] if not a.startswith("-")]
-    if not asked:
-        print("usage: python -m benchmarks NAME [--full]\nnames:", ", ".join(names))
+    known = commands()
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
+        print("usage: python -m benchmarks NAME [options]\n")
+        for name, module in known.items():
+            print(f"{name:16s}{summary(module)}")
         return
-    unknown = [name for name in asked if name not in names]
-    if unknown:
-        sys.exit(f"unknown benchmark {', '.join(unknown)}; choose from {', '.join(names)}")
-    sys.argv = [sys.argv[0], *(a for a in sys.argv[1:] if a.startswith("-"))]
-    for name in asked:
-        runpy.run_module(f"benchmarks.{name}", run_name="__main__")
+    name = sys.argv.pop(1)
+    if name not in known:
+        sys.exit(f"unknown benchmark {name}; choose from {', '.join(known)}")
+    sys.argv[0] = f"benchmarks {name}"
+    runpy.run_module(known[name], run_name="__main__")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""The least-squares machine alone: beside BayesianSVC() on small sets, and its cost and log loss as rows grow.
+"""The least-squares machine alone: its cost and log loss as rows and classes grow, and its speed of prediction.
 
 ``python -m benchmarks least_squares`` (one split, up to 20,000 rows) or ``--full`` (three splits, up to 100,000); a
-part of it with ``--parts=small,many,sizes,speed``. ``--dense-rows=N`` and ``--rank=M`` change where the exact
+part of it with ``--parts=many,sizes,speed``. ``--dense-rows=N`` and ``--rank=M`` change where the exact
 regression ends and how many inducing points follow. One BLAS thread; seconds are CPU time, all in one process.
 """
 
@@ -14,16 +14,13 @@ import numpy as np
 from scipy.special import expit
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedShuffleSplit
 from threadpoolctl import threadpool_limits
 
-from benchmarks._report import table, write
-from benchmarks.classification import load, scores, train_size
+from benchmarks.studies._report import table, write
 from softmargin import BayesianSVC
 from softmargin.datasets import load_keel
 from softmargin.least_squares import LeastSquaresMachine, LeastSquaresPolicy, fit_least_squares
 
-SMALL = ["crabs", "pima", "heart", "saheart", "banana", "ringnorm", "vehicle", "segment", "vowel", "wine", "digits"]
 MANY = [
     ("penbased", 1500),
     ("letter", 2000),
@@ -56,50 +53,6 @@ def cpu(function):
     start = time.process_time()
     result = function()
     return time.process_time() - start, result
-
-
-def small(splits: int, policy: LeastSquaresPolicy) -> list[dict]:
-    """Error, log loss and CPU time of both on sets of at most 400 rows."""
-    rows = []
-    for name in SMALL:
-        for seed in range(splits):
-            X, y = load(name, seed)
-            split = StratifiedShuffleSplit(1, train_size=train_size(name, len(y)), random_state=seed)
-            train, test = next(split.split(X, y))
-            test = test[:2000]
-            ours, machine = cpu(lambda: fit(X[train], y[train], policy, seed))  # noqa: B023
-            theirs, svc = cpu(lambda: BayesianSVC(random_state=seed).fit(X[train], y[train]))  # noqa: B023
-            a, b = scores(y[test], np.exp(machine.log_proba(X[test]))), scores(y[test], svc.predict_proba(X[test]))
-            rows.append(
-                {"set": name, "split": seed, "classes": int(y.max() + 1), "cpu": ours, "svc_cpu": theirs}
-                | {key: a[key] for key in ("error", "log_loss")}
-                | {f"svc_{key}": b[key] for key in ("error", "log_loss")}
-            )
-            print(rows[-1], flush=True)
-    return rows
-
-
-def small_table(rows: list[dict]) -> str:
-    """One line for each set, and means with the standard error of the paired difference over sets."""
-    lines, gaps = [], []
-    for name in dict.fromkeys(r["set"] for r in rows):
-        of = {k: np.mean([r[k] for r in rows if r["set"] == name]) for k in rows[0] if k not in ("set", "split")}
-        gaps.append((of["log_loss"] - of["svc_log_loss"], of["error"] - of["svc_error"], of["svc_cpu"] / of["cpu"]))
-        lines.append(
-            [name, int(of["classes"]), *_pair(of, "log_loss", 4), *_pair(of, "error", 2), *_pair(of, "cpu", 2)]
-        )
-    loss, error, ratio = np.array(gaps).T
-    se = [np.std(v, ddof=1) / np.sqrt(len(v)) if len(v) > 1 else np.nan for v in (loss, error)]
-    text = (
-        f"Mean difference to BayesianSVC(), standard error over sets: log loss {loss.mean():+.4f} ({se[0]:.4f}), error "
-        f"{error.mean():+.2f} ({se[1]:.2f}); BayesianSVC() takes {np.exp(np.log(ratio).mean()):.1f} times the CPU time."
-    )
-    header = ["set", "classes", "log loss", "BayesianSVC", "error %", "BayesianSVC", "CPU s", "BayesianSVC"]
-    return table(header, lines) + "\n\n" + text
-
-
-def _pair(of: dict, key: str, digits: int) -> list[str]:
-    return [f"{of[key]:.{digits}f}", f"{of['svc_' + key]:.{digits}f}"]
 
 
 def smooth(n: int, d: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -174,7 +127,7 @@ def speed(policy: LeastSquaresPolicy) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks least_squares")
     parser.add_argument("--full", action="store_true")
-    parser.add_argument("--parts", type=lambda text: text.split(","), default=["small", "many", "sizes", "speed"])
+    parser.add_argument("--parts", type=lambda text: text.split(","), default=["many", "sizes", "speed"])
     parser.add_argument("--splits", type=int, default=None)
     parser.add_argument("--dense-rows", type=int, default=None)
     parser.add_argument("--rank", type=int, default=None)
@@ -187,9 +140,6 @@ def main() -> None:
         warnings.simplefilter("ignore", ConvergenceWarning)
         # Compile first, so that no fit pays for it.
         BayesianSVC().fit(*smooth(40, 3, 0))
-        if "small" in asked.parts:
-            results["small"] = small(splits, policy)
-            text.append(small_table(results["small"]))
         for name, run in (("many", lambda: many(splits, policy)), ("sizes", lambda: sizes(splits, policy, most))):
             if name in asked.parts:
                 results[name] = run()

@@ -20,7 +20,7 @@ from scipy.stats import spearmanr
 from sklearn.gaussian_process.kernels import ConstantKernel, DotProduct, Exponentiation
 from threadpoolctl import threadpool_limits
 
-from benchmarks._report import table, write
+from benchmarks.studies._report import table, write
 from softmargin import compare_models
 from softmargin.criteria import Problem, kwok_levels
 from softmargin.datasets import load_keel

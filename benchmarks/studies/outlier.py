@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks._report import table, write
+from benchmarks.studies._report import table, write
 from softmargin import BayesianSVR
 from softmargin.datasets import make_sinc
 

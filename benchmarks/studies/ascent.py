@@ -17,7 +17,7 @@ import warnings
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks._report import table, write
+from benchmarks.studies._report import table, write
 from softmargin import BayesianSVC, datasets
 from softmargin.criteria import Evidence
 from softmargin.evidence import Schedule, log_evidence

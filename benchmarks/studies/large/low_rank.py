@@ -1,6 +1,6 @@
 """Low-rank EP under the default policy, beside full EP (n = 1200) and the sparse path (n = 4000).
 
-Run with ``python -m benchmarks.low_rank [NAME:ROWS ...]``. CPU seconds on one thread, log loss on the rows left over.
+Run with ``python -m benchmarks low_rank [NAME:ROWS ...]``. CPU seconds on one thread, log loss on the rows left over.
 """
 
 import sys
@@ -9,7 +9,7 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from benchmarks._report import table, write
+from benchmarks.studies._report import table, write
 from softmargin import BayesianSVC
 from softmargin.datasets import load_keel
 from softmargin.kernels import diag, gram, make_kernel

@@ -1,14 +1,14 @@
 """Sparse inference at scale: speed of a pass, growth with n, memory, and accuracy beside other methods for large n.
 
-Run with ``python -m benchmarks.scale`` (up to 1e5 rows, KEEL magic, 2e4 synthetic rows), ``--full`` (up to 1e6 rows) or
+Run with ``python -m benchmarks scale`` (up to 1e5 rows, KEEL magic, 2e4 synthetic rows), ``--full`` (up to 1e6 rows) or
 ``--passes`` (one pass over 1e4, 1e5 and 1e6 rows, d = 10, m = 512, nothing else). Times are CPU seconds on one thread,
 all in one process. A share of the gemm peak compares 3 n m^2 operations with the fastest float32 product of the run:
 n m^2 for each of two triangular solves (whitening, and the posterior's variances) and n m^2 for the symmetric product
 A; the kernel's 2 n m (d + 2) operations and n m exponentials are overhead.
 
 The normalised likelihood for large n (see `tuning/large/sparse.py`) was chosen after comparing log losses on the
-very split of magic that is scored here, so that row is optimistic: `benchmarks.magic` has ten other splits. A million
-rows are in `benchmarks.million`, Dask in `benchmarks.cluster`, GPyTorch in `benchmarks.svgp`.
+very split of magic that is scored here, so that row is optimistic. Sizes up to a million rows
+beside boosting are in `benchmarks.sizes`, Dask in `cluster`, GPyTorch in `svgp`.
 """
 
 import argparse
@@ -30,10 +30,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from benchmarks._report import table, write
+from benchmarks.studies._report import table, write
 from softmargin import BayesianSVC
 from softmargin.datasets import load_keel
-from softmargin.inference._sparse_sums import Gaussian, RowStatistic, WhitenedPrior
+from softmargin.inference._sparse_sums import RowStatistic, WhitenedGaussian, WhitenedPrior
 from softmargin.likelihoods import Hinge
 from softmargin.rows import BLOCK_ROWS, FAN_IN, LocalRows
 
@@ -76,7 +76,7 @@ def passes(sizes, dimensions, inducing):
                 for m in inducing:
                     Z = np.random.default_rng(1).normal(size=(m, d))
                     prior = WhitenedPrior.at(5.0 * RBF(np.sqrt(d) * np.ones(d)) + 0.3, Z, "float32")
-                    statistic = RowStatistic(prior, Gaussian.prior(m), Hinge(1.0))
+                    statistic = RowStatistic(prior, WhitenedGaussian.prior(m), Hinge(1.0))
                     source = LocalRows(X, y, cache_bytes=0)
                     seconds, _ = cpu(lambda: source.total(statistic), repeats=3 if n <= 20_000 else 1)  # noqa: B023
                     share = 3 * n * m * m / seconds / peaks[m]

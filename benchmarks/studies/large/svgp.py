@@ -20,8 +20,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from benchmarks._report import table, write
-from benchmarks.scale import cpu, smooth
+from benchmarks.studies._report import table, write
+from benchmarks.studies.large.scale import cpu, smooth
 from softmargin import BayesianSVC
 from softmargin.datasets import load_keel
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks._report import table, write
+from benchmarks.studies._report import table, write
 from softmargin.datasets import load_crabs, load_pima, load_ringnorm, load_twonorm, load_wdbc
 from softmargin.evidence import Chaining, log_evidence
 from softmargin.inference.ep import EP

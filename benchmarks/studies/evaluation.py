@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import lapack
 from threadpoolctl import threadpool_limits
 
-from benchmarks._report import table, write
+from benchmarks.studies._report import table, write
 from softmargin.criteria import Evidence, LeaveOneOut, LinkEvidence, Problem
 from softmargin.datasets import make_twonorm
 from softmargin.inference import EP

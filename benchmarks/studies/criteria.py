@@ -19,7 +19,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from threadpoolctl import threadpool_limits
 
-from benchmarks._report import table, write
+from benchmarks.studies._report import table, write
 from softmargin import BayesianSVC
 from softmargin.comparison import compare_criteria, criterion_estimator
 from softmargin.criteria import Problem, SVMLeaveOneOut, leave_one_out_margins, span_margins

@@ -22,8 +22,8 @@ import numpy as np
 from distributed import Client, LocalCluster
 from threadpoolctl import threadpool_limits
 
-from benchmarks._report import table, write
-from benchmarks.scale import smooth
+from benchmarks.studies._report import table, write
+from benchmarks.studies.large.scale import smooth
 from softmargin import BayesianSVC
 
 CHUNK = 20_480

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.metrics import log_loss
 from threadpoolctl import threadpool_limits
 
-from benchmarks._report import table, write
+from benchmarks.studies._report import table, write
 from softmargin import BayesianSVC, datasets
 
 PAPER = {"crabs": 9.2, "pima": 20.8, "wdbc": 4.0, "twonorm": 4.0, "ringnorm": 3.2}

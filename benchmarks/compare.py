@@ -1,0 +1,69 @@
+"""What became better or worse between two commits: python -m benchmarks compare A B [NAME].
+
+A and B are commits whose results are compared, or directories of results; "." is the working tree. Rows are paired by
+data set, rows, seed and split; means over sets with standard errors over sets. Methods: --method=softmargin in both, or
+--method="softmargin 0.1,softmargin" for one in A and another in B.
+"""
+
+import argparse
+import subprocess
+from pathlib import Path
+
+from benchmarks._paired import by_set, chosen, common, difference, ratio
+from benchmarks._results import RESULTS, Row, parse
+from benchmarks._tables import table
+
+COLUMNS = {
+    "classification": {"log_loss": 4, "error": 2, "brier": 4},
+    "regression": {"log_density": 4, "rmse": 4, "cover95": 2},
+    "sizes": {"loss": 4, "memory": 0},
+}
+
+
+def rows_at(where: str, name: str) -> list[Row]:
+    """The rows of a command at a commit or in a directory."""
+    if Path(where).is_dir():
+        directory = RESULTS if where == "." else Path(where)
+        text = (directory / f"{name}.json").read_text()
+    else:
+        asked = ["git", "-C", str(RESULTS.parent), "show", f"{where}:./results/{name}.json"]
+        text = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    return list(parse(text)[1].values())
+
+
+def compared(old: list[Row], new: list[Row], columns: dict[str, int]) -> str:
+    """Tables of new - old for each group and number of rows, and the data sets that moved most."""
+    lines = []
+    cells = sorted({(str(row.get("group", "")), int(str(row["n"]))) for row in new})
+    for group, n in cells:
+        a = chosen(new, lambda row: row.get("group", "") == group and row["n"] == n)  # noqa: B023
+        gaps = [difference(a, old, column) for column in columns]
+        if gaps[0].sets:
+            cpu = ratio(a, old)
+            lines.append([group, n, gaps[0].sets, *[g.text(d) for g, d in zip(gaps, columns.values())], f"{cpu:.2f}"])
+    text = table(["group", "rows", "sets", *[f"{c}, new - old (se)" for c in columns], "CPU, new / old"], lines)
+    first = next(iter(columns))
+    left, right = common(new, old, first)
+    before, after = by_set(right, first), by_set(left, first)
+    moved = sorted(after, key=lambda key: after[key] - before[key])
+    most = [[*key, f"{before[key]:.4f}", f"{after[key]:.4f}"] for key in [*moved[:5], *moved[-5:]]]
+    return text + f"\n\nLargest changes of {first}:\n\n" + table(["set", "rows", "old", "new"], most)
+
+
+def main() -> None:
+    """Print the comparison."""
+    arguments = argparse.ArgumentParser(
+        prog="python -m benchmarks compare", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    arguments.add_argument("a")
+    arguments.add_argument("b")
+    arguments.add_argument("name", nargs="?", default="classification", choices=list(COLUMNS))
+    arguments.add_argument("--method", type=lambda text: text.split(","), default=["softmargin"])
+    asked = arguments.parse_args()
+    old = chosen(rows_at(asked.a, asked.name), lambda row: row["method"] == asked.method[0])
+    new = chosen(rows_at(asked.b, asked.name), lambda row: row["method"] == asked.method[-1])
+    print(compared(old, new, COLUMNS[asked.name]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""How results become tables and pictures; one file for each command."""

@@ -1,0 +1,53 @@
+"""Tables of ``python -m benchmarks classification``."""
+
+from benchmarks._paired import chosen, difference, ratio
+from benchmarks._results import Row
+from benchmarks._runner import OURS
+from benchmarks._tables import table
+from benchmarks.methods import CLASSIFIERS
+from benchmarks.rendering._methods import Column, each_set, methods_of, sections
+
+COLUMNS = [
+    Column("log_loss", "log loss", 4, compared=True),
+    Column("error", "error %", 2, compared=True),
+    Column("brier", "Brier", 4),
+    Column("ece", "ECE %", 1),
+]
+ORDER = list(CLASSIFIERS)
+
+
+def is_binary(row: Row) -> bool:
+    """Whether a row is of a set with two classes."""
+    return row.get("classes") == 2
+
+
+def several(row: Row) -> bool:
+    """Whether a row is of a set with more classes."""
+    return int(str(row.get("classes", 0))) > 2
+
+
+def render(rows: list[Row]) -> str:
+    """The section of docs/benchmarks.md."""
+    parts = {}
+    for group in ("confirmation", "development"):
+        for kind, test in (("two classes", is_binary), ("more classes", several)):
+            parts[f"{group.capitalize()} sets, {kind}"] = lambda row, g=group, t=test: row["group"] == g and t(row)
+    held = chosen(rows, lambda row: row["group"] == "confirmation")
+    listing = "### Log loss on each confirmation set, mean over seeds\n\n" + each_set(held, COLUMNS[0], ORDER)
+    return sections(rows, parts, COLUMNS, ORDER) + "\n\n" + listing  # type: ignore[arg-type]
+
+
+def summary(rows: list[Row]) -> str:
+    """The README's table: confirmation sets, all numbers of rows; a set counts once."""
+    held = chosen(rows, lambda row: row["group"] == "confirmation")
+    lines = []
+    for name in methods_of(held, ORDER)[1:]:
+        cells: list[object] = [name]
+        for test in (is_binary, several):
+            its = chosen(held, lambda row: row["method"] == name and test(row))  # noqa: B023
+            ours = chosen(held, lambda row: row["method"] == OURS and test(row))  # noqa: B023
+            loss, error = difference(its, ours, "log_loss"), difference(its, ours, "error")
+            cells += [loss.text(3), error.text(1), f"{ratio(its, ours):.2g}" if loss.sets else ""]
+        lines.append(cells)
+    header = [f"{what}, {kind}" for kind in ("2 classes", "more") for what in ("log loss", "error points", "CPU ratio")]
+    return table(["method minus / over `BayesianSVC()`", *header], lines)

