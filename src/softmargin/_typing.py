@@ -7,7 +7,7 @@ MatrixLike: TypeAlias = Any
 VectorLike: TypeAlias = Any
 """Array-like, series or Dask collection of shape (n_samples,)."""
 KernelLike: TypeAlias = Any
-"""None, the name of a kernel, or a kernel of scikit-learn."""
+"""None, the name of a kernel, a kernel of scikit-learn, or a function from two sets of rows to kernel values."""
 PartLike: TypeAlias = Any
 """The name of a registered part, or an object with its methods."""
 Seed: TypeAlias = Any

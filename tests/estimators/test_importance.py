@@ -6,6 +6,7 @@ from scipy.sparse import csr_matrix
 from sklearn.gaussian_process.kernels import RBF, DotProduct, ExpSineSquared, Matern, RationalQuadratic
 
 from softmargin import BayesianSVC, BayesianSVR
+from softmargin.kernels import Layout
 from softmargin.machines.importance import differences, importance
 from softmargin.machines.warp import Warp
 
@@ -158,9 +159,18 @@ def test_a_warped_column_by_the_chain_rule():
 
 def test_categories_as_changes_of_the_prediction():
     rng = np.random.default_rng(5)
-    X = np.column_stack([rng.standard_normal(300), rng.integers(0, 2, 300)])
-    beta = np.array([1.0, 2.0])
-    slopes = lambda X: np.broadcast_to(beta, (len(X), 1, 2))  # noqa: E731
-    arguments = (lambda X: (X @ beta)[:, None], slopes, X, np.ones(300), X.std(axis=0))
-    # A linear prediction and a column of zeros and ones: both definitions are the same number.
-    np.testing.assert_allclose(importance(*arguments, categories=[1]), importance(*arguments), rtol=1e-12)
+    number, flag = rng.standard_normal(300), rng.integers(0, 2, 300)
+    X, beta = np.column_stack([number, flag]), np.array([1.0, 2.0])
+
+    def linear(beta):
+        return lambda X: (X @ beta)[:, None], lambda X: np.broadcast_to(beta, (len(X), 1, len(beta)))
+
+    expected = importance(*linear(beta), X, np.ones(300), X.std(axis=0))
+    # The same prediction with the flag as a category of two columns: both definitions give the same number.
+    one_hot, halves = np.column_stack([number, flag, 1 - flag]), np.array([1.0, 1.0, -1.0])
+    layout = Layout((0, 1, 1), (0, 1))
+    found = importance(*linear(halves), one_hot, np.ones(300), one_hot.std(axis=0), layout)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    # A number and its gaps are one column of the table.
+    together = importance(*linear(beta), X, np.ones(300), X.std(axis=0), Layout((0, 1), (0, 0)))
+    np.testing.assert_allclose(together, [1.0])

@@ -8,7 +8,9 @@ from numpy.testing import assert_array_equal
 
 from softmargin import BayesianSVC, BayesianSVR
 from softmargin.inference import EP, Sparse
-from softmargin.machines import classification, pairwise, regression
+from softmargin.machines.classification import fit as classification
+from softmargin.machines.classification import pairwise
+from softmargin.machines.regression import fit as regression
 from softmargin.search import watching
 
 from .cases import three_classes, two_classes

@@ -102,7 +102,7 @@ def learnt(model: Any) -> Numbers:
             out[name.rstrip("_")] = getattr(model, name)
     if getattr(model, "search_path_", None):
         out["path"] = [row["objective"] for row in model.search_path_]
-        out["n_iter"] = model.n_iter_
+        out["n_iter"] = int(np.sum(model.n_iter_))
     if hasattr(model, "dual_coef_"):
         out["dual_coef_sums"] = np.stack([model.dual_coef_.sum(axis=1), np.abs(model.dual_coef_).sum(axis=1)])
         out["support"] = model.support_

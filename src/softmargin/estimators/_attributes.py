@@ -47,7 +47,7 @@ def hinge_attributes(machine: PairwiseMachine, spread: Array) -> Attributes:
         "inference_": models[0].posterior.method,
         "log_evidence_": float(sum(m.log_evidence for m in models)),
         "search_path_": path,
-        "n_iter_": max(len(path), 1),
+        "n_iter_": max(len(path), 1) if one else np.array([max(len(m.path), 1) for m in models]),
     }
     relevances = [relevance(m.kernel, spread) for m in models]
     if any(r is None for r in relevances):
@@ -97,6 +97,7 @@ def target_attributes(fitted: RegressionFit) -> Attributes:
         "support_": fitted.support,
         "support_vectors_": fitted.support_vectors,
         "dual_coef_": fitted.dual_coef,
+        "n_support_": None if fitted.support is None else np.array([len(fitted.support)], dtype=np.int32),
     }
     return attributes | {name: value for name, value in optional.items() if value is not None}
 

@@ -4,17 +4,15 @@ import inspect
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import log_expit
 from sklearn.base import ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from softmargin._linalg import Array
 from softmargin._typing import Attributes, KernelLike, MatrixLike, PartLike, Seed, VectorLike
 from softmargin.estimators._attributes import class_attributes, hinge_attributes, support_attributes
-from softmargin.estimators._base import LatentEstimator, can_stream, check_choice
+from softmargin.estimators._base import LatentEstimator, can_stream
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
+from softmargin.estimators._checks import check_choice
+from softmargin.estimators._class_prediction import ClassPredictionMixin
 from softmargin.evidence import log_evidence
 from softmargin.kernels import evaluate
 from softmargin.least_squares import LeastSquares, LeastSquaresPolicy
@@ -26,7 +24,6 @@ from softmargin.machines import (
     fit_classification,
     update_classification,
 )
-from softmargin.rows import blockwise
 from softmargin.tuning import FixedLikelihood, HyperPrior, LatentModel, LikelihoodCoordinates, LogParameters, part_of
 
 HINGE_NAMES = (
@@ -36,7 +33,7 @@ HINGE_NAMES = (
 """Fitted attributes of the support vector machines."""
 
 
-class BayesianSVC(ClassifierMixin, LatentEstimator):
+class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
     """Support vector classifier that learns C, the kernel and a length scale per input, and averages its probabilities.
 
     The SVM is read as the most probable function under a Gaussian-process prior with the kernel as covariance
@@ -45,10 +42,10 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
 
     Parameters
     ----------
-    kernel : None, str or Kernel, default=None
+    kernel : None, str, Kernel or callable, default=None
         None: amplitude x RBF with a length scale for each input, plus an offset. Or "rbf" (the same), "ou", "matern32",
-        "matern52", "linear", "poly", "precomputed", or any `sklearn.gaussian_process.kernels.Kernel`, learnt within its
-        bounds.
+        "matern52", "linear", "poly", "precomputed", any `sklearn.gaussian_process.kernels.Kernel`, learnt within its
+        bounds, or a function (X, Y) -> kernel values, of which an amplitude and an offset are learnt.
     C : float or None, default=None
         Inverse noise level (penalty on slack); None learns it.
     loss : {"hinge", "squared_hinge", "logistic", "probit", "least_squares", ...} or Likelihood, default="hinge"
@@ -77,6 +74,9 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
     multi_class : {"joint", "ovo", "ovr"}, default="joint"
         With more than two classes: the stack of joint least-squares machines, support vector machines one-vs-one with
         pairwise coupling, or one-vs-rest. Without a stack "joint" is "ovo".
+    decision_function_shape : {"ovr", "ovo"}, default="ovr"
+        With more than two classes: `decision_function` gives the log-odds of each class against the rest, or as in
+        `SVC` of the first against the second class of each pair.
     stack : bool, default=True
         Whether to mix support vector and least-squares machines with weights learnt on leave-one-out. False: the
         support vector machine alone, as also when `C`, `loss`, `inference`, `criterion`, `search`, `probability`,
@@ -123,7 +123,9 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
     search_path_ : list of dict
         Every evaluation of the search.
     support_, support_vectors_, dual_coef_, n_support_, margins_ : the SVM at the learnt hyperparameters
-    n_iter_ : int
+    coef_, intercept_ : ndarrays of shape (n_functions, n_features) and (n_functions,)
+        Linear kernels only: the posterior mean of the latent function (of each pair), or the logits of a joint machine.
+    n_iter_ : int, or ndarray of shape (n_pairs,) with several pairs of classes
         Evaluations of the search.
 
     Examples
@@ -150,6 +152,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         n_restarts: int = 0,
         validation_fraction: float | None = None,
         multi_class: Literal["joint", "ovo", "ovr"] = "joint",
+        decision_function_shape: Literal["ovo", "ovr"] = "ovr",
         stack: bool = True,
         class_weight: Any = None,
         n_inducing: int | None = None,
@@ -171,6 +174,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         self.n_restarts = n_restarts
         self.validation_fraction = validation_fraction
         self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
         self.stack = stack
         self.class_weight = class_weight
         self.n_inducing = n_inducing
@@ -254,6 +258,7 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         super()._check_parameters()
         check_choice("probability", self.probability, ["average", "mean", "map"])
         check_choice("multi_class", self.multi_class, ["joint", "ovo", "ovr"])
+        check_choice("decision_function_shape", self.decision_function_shape, ["ovr", "ovo"])
         check_choice("stack", self.stack, [True, False])
 
     def _refuse_through_inducing_points(self, why: str) -> None:
@@ -306,120 +311,6 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
         names = template.param_names
         return LogParameters(template, names, tuple(template.param_bounds[name] for name in names))
 
-    # -- prediction ----------------------------------------------------------------------------------------------
-
-    @blockwise
-    def decision_function(self, X: MatrixLike) -> Array:
-        """Log-odds of `predict_proba`, so that prediction, ranking and probability agree.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Of the second of two classes, or of each class against the rest.
-        """
-        return self._fitted().log_odds(self._validate_new(X))
-
-    @blockwise
-    def predict(self, X: MatrixLike) -> np.ndarray:
-        """Predict the most probable class.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        scores = self.decision_function(X)
-        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[index]
-
-    @blockwise
-    def predict_log_proba(self, X: MatrixLike) -> Array:
-        """Log of the class probabilities.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
-        if len(self._fitted().classes) == 2:
-            odds = self.decision_function(X)
-            return np.stack([log_expit(-odds), log_expit(odds)], axis=1)
-        return self._fitted().log_proba(self._validate_new(X))
-
-    @blockwise
-    def predict_proba(self, X: MatrixLike) -> Array:
-        """Class probabilities; see `probability` for what they average.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns in the order of `classes_`.
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    def latent_mean_and_variance(self, X: MatrixLike) -> tuple[Array, Array]:
-        """Posterior mean and variance of the latent function f(x).
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        mean, variance : ndarrays of shape (n_samples,), or (n_samples, n_pairs) with more than two classes
-        """
-        machine, X = self._latent_machine(), self._validate_new(X)
-        mean, variance = machine.latent(X)
-        if variance.ndim == 1:
-            variance = np.repeat(variance[:, None], mean.shape[1], axis=1)
-        return (mean[:, 0], variance[:, 0]) if mean.shape[1] == 1 else (mean, variance)
-
-    def sample_latent(self, X: MatrixLike, n_samples: int = 1, random_state: Seed = None) -> Array:
-        """Draw latent functions from the posterior at the rows of X.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-        n_samples : int, default=1
-        random_state : int, RandomState or None, default=None
-            None: the estimator's.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_samples), or (n_pairs, n_rows, n_samples) with more than two classes
-        """
-        models = self._hinge_models("sample_latent")
-        X = self._validate_new(X)
-        rng = check_random_state(self.random_state if random_state is None else random_state)
-        draws = [m.sample(X, n_samples, rng) for m in models]
-        return draws[0] if len(draws) == 1 else np.stack(draws)
-
-    def _latent_machine(self) -> Any:
-        """The hinge machine, or the first other one."""
-        fitted = self._fitted()
-        return fitted.stack.members[0].machine if fitted.machine is None else fitted.machine
-
-    def _hinge_models(self, what: str) -> list[LatentModel]:
-        """The latent functions of the hinge machine; an error says how to get one."""
-        machine = self._fitted().hinge
-        if machine is None:
-            raise ValueError(f"{what} is that of support vector machines; fit with multi_class='ovo' or stack=False")
-        return machine.models
-
     def __getattr__(self, name: str) -> Any:
         """Fit the support vector machines of a joint fit, which predicts without them, when they are asked for."""
         fitted = vars(self).get("_fit")
@@ -429,11 +320,6 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
                 return attributes[name]
         # Raise what the ordinary look-up raised: it may say more.
         return object.__getattribute__(self, name)
-
-    def _fitted(self) -> ClassificationFit:
-        check_is_fitted(self)
-        fitted: ClassificationFit = self._fit
-        return fitted
 
     # -- model selection -----------------------------------------------------------------------------------------
 
@@ -459,6 +345,9 @@ class BayesianSVC(ClassifierMixin, LatentEstimator):
                 weight=m.rows.weight, random_state=seed,
             ).value  # fmt: skip
         return total
+
+    def _evidence_models(self) -> tuple[list[LatentModel], float, float]:
+        return self._hinge_models("log_marginal_likelihood"), 0.0, 0.0
 
     def criterion_value(self, name: PartLike) -> float:
         """Any criterion at the learnt hyperparameters, in its own units (summed over pairs).

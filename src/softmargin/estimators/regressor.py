@@ -5,29 +5,22 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from softmargin._linalg import Array
 from softmargin._typing import Attributes, KernelLike, MatrixLike, PartLike, Seed, VectorLike
 from softmargin.estimators._attributes import target_attributes
-from softmargin.estimators._base import (
-    LatentEstimator,
-    can_stream,
-    check_choice,
-    check_number,
-    check_part,
-)
+from softmargin.estimators._base import LatentEstimator, can_stream
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
+from softmargin.estimators._checks import check_choice, check_number, check_part
+from softmargin.estimators._target_prediction import TargetPredictionMixin
 from softmargin.inference import INFERENCES, REPRODUCTIONS, Inference
 from softmargin.kernels import evaluate
 from softmargin.machines import RegressionFit, RegressionSettings, fit_regression, update_regression
-from softmargin.rows import blockwise
-from softmargin.tuning import HyperPrior, part_of
+from softmargin.tuning import HyperPrior, LatentModel, part_of
 
 
-class BayesianSVR(RegressorMixin, LatentEstimator):
+class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
     """Support vector regression that learns C, epsilon, the kernel and a length scale per input, with error bars.
 
     The epsilon-insensitive loss is read as the noise density ``C/(2(epsilon C + 1)) exp(-C max(|y - f| - epsilon,
@@ -38,11 +31,11 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
 
     Parameters
     ----------
-    kernel : None, str or Kernel, default=None
+    kernel : None, str, Kernel or callable, default=None
         None: amplitude x RBF with a length scale for each input, plus an offset. Or "rbf" (the same), "ou", "matern32",
         "matern52", "linear", "poly", "precomputed" (predicts means only), or any kernel of
         `sklearn.gaussian_process.kernels` in the units of y^2, learnt within its bounds. A WhiteKernel in it is
-        Gaussian noise, as `nugget` is.
+        Gaussian noise, as `nugget` is. Of a function (X, Y) -> kernel values an amplitude and an offset are learnt.
     C, epsilon : float or None, default=None
         Inverse scale of the noise's tails (1/units of y) and half-width of its flat top (units of y); None learns it.
     loss : {"epsilon_insensitive", "student_t", "gaussian", ...} or Likelihood, default="epsilon_insensitive"
@@ -113,7 +106,9 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         Inverse length scale of each input in units of its spread, the largest scaled to 1.
     search_path_ : list of dict
         Every evaluation of the search, in the units of y.
-    support_, support_vectors_, dual_coef_ : the support vector machine at the learnt hyperparameters
+    coef_, intercept_ : ndarrays of shape (1, n_features) and (1,)
+        Linear kernels only: the predicted mean is ``X @ coef_[0] + intercept_``.
+    support_, support_vectors_, dual_coef_, n_support_ : the support vector machine at the learnt hyperparameters
         Its own prediction is ``y_center_ + kernel_(X, support_vectors_) @ dual_coef_[0]``.
     gross_errors_ : ndarray
         Training rows that were left out (see `gross_errors`; not listed for Dask collections). They count in none of
@@ -285,143 +280,6 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         X = super()._validate_new(X)
         return X / self.y_scale_**2 if self._is_precomputed() else X
 
-    def _fitted(self) -> RegressionFit:
-        check_is_fitted(self)
-        fitted: RegressionFit = self._fit
-        return fitted
-
-    # -- prediction ----------------------------------------------------------------------------------------------
-
-    @blockwise
-    def predict(self, X: MatrixLike, return_std: bool = False, return_cov: bool = False) -> Any:
-        """Predict the mean of y, and how far a new y is from it.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        return_std : bool, default=False
-            Also return the standard deviation of y: of the function and of the noise together.
-        return_cov : bool, default=False
-            Also return the joint covariance of the targets.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples,)
-        std : ndarray of shape (n_samples,), or covariance : ndarray of shape (n_samples, n_samples)
-        """
-        if return_std and return_cov:
-            raise ValueError("return_std and return_cov are both True; ask for one of them")
-        predictive, X = self._fitted().predictive, self._validate_new(X)
-        if return_cov:
-            return predictive.mean_and_covariance(X)
-        return predictive.mean_and_std(X) if return_std else predictive.mean(X)
-
-    @blockwise
-    def predict_interval(self, X: MatrixLike, confidence_level: float = 0.95) -> Array:
-        """Central interval that a new y falls into with the given probability.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        confidence_level : float, default=0.95
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2)
-            Lower and upper ends.
-        """
-        check_number("confidence_level", confidence_level, low=0, strict=True)
-        if confidence_level >= 1:
-            raise ValueError(f"confidence_level={confidence_level!r} must lie between 0 and 1, e.g. 0.95")
-        tail = (1 - confidence_level) / 2
-        return self.predict_quantiles(X, [tail, 1 - tail])
-
-    @blockwise
-    def predict_quantiles(self, X: MatrixLike, q: VectorLike) -> Array:
-        """Quantiles of y: of the posterior and the noise density together, not of a Gaussian.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        q : float or array-like of shape (n_q,)
-            Levels between 0 and 1.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_q)
-        """
-        levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
-        if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
-            raise ValueError(f"q={q!r} must hold levels strictly between 0 and 1")
-        return self._fitted().predictive.quantiles(self._validate_new(X), levels)
-
-    def log_predictive_density(self, X: MatrixLike, y: VectorLike) -> Array:
-        """ln p(y | X) of each row, in the units of y.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        predictive, X = self._fitted().predictive, self._validate_new(X)
-        y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-        check_consistent_length(X, y)
-        return predictive.log_density(X, y)
-
-    def latent_mean_and_variance(self, X: MatrixLike) -> tuple[Array, Array]:
-        """Posterior mean and variance of the function, without the noise.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        mean, variance : ndarrays of shape (n_samples,)
-        """
-        return self._fitted().predictive.latent(self._validate_new(X))
-
-    def sample_latent(self, X: MatrixLike, n_samples: int = 1, random_state: Seed = None) -> Array:
-        """Draw functions from the posterior at the rows of X.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-        n_samples : int, default=1
-        random_state : int, RandomState or None, default=None
-            None: the estimator's.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_samples)
-        """
-        predictive, X = self._fitted().predictive, self._validate_new(X)
-        return predictive.sample_latent(X, n_samples, self._rng(random_state))
-
-    def sample_y(self, X: MatrixLike, n_samples: int = 1, random_state: Seed = None) -> Array:
-        """Draw targets, function plus noise, at the rows of X.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_rows, n_features)
-        n_samples : int, default=1
-        random_state : int, RandomState or None, default=None
-            None: the estimator's.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_samples)
-        """
-        predictive, X = self._fitted().predictive, self._validate_new(X)
-        return predictive.sample_y(X, n_samples, self._rng(random_state))
-
-    def _rng(self, random_state: Seed) -> np.random.RandomState:
-        return check_random_state(self.random_state if random_state is None else random_state)
-
     # -- model selection -----------------------------------------------------------------------------------------
 
     def log_evidence(self, method: PartLike = None) -> float:
@@ -443,6 +301,10 @@ class BayesianSVR(RegressorMixin, LatentEstimator):
         K = evaluate(model.kernel, model.rows.X).K
         posterior = inference.infer(K, model.rows.y, model.likelihood, model.rows.weight)
         return float(posterior.log_evidence) - fitted.log_units
+
+    def _evidence_models(self) -> tuple[list[LatentModel], Array, float]:
+        fitted = self._fitted()
+        return [fitted.model], fitted.shift[: fitted.given.n_dims], -fitted.log_units
 
     def criterion_value(self, name: PartLike) -> float:
         """Return a criterion at the learnt hyperparameters, in nats, in the units of y.

@@ -56,7 +56,7 @@ class Experiment:
             "C": np.asarray(model.C_).tolist(),
             "log_evidence": float(model.log_evidence_),
             "support_vectors": support_count(model),
-            "evaluations": int(model.n_iter_),
+            "evaluations": int(np.sum(model.n_iter_)),
             "relevance": relevance_by_column(self.pipeline),
         }
         if self.regression:

@@ -21,13 +21,16 @@ from softmargin.kernels._evaluate import (
 from softmargin.kernels._float32 import gram_float32
 from softmargin.kernels._layout import Layout, column_scales, make_kernel
 from softmargin.kernels._leaves import NoInputDerivativeError
-from softmargin.kernels._named import KERNEL_NAMES, PrecomputedKernel, make_named
+from softmargin.kernels._linear import Coefficients, linear_coefficients, polynomial_degree
+from softmargin.kernels._named import KERNEL_NAMES, CallableKernel, PrecomputedKernel, make_named
 from softmargin.kernels._roles import Role, roles
 from softmargin.kernels._theta import theta_setter
 from softmargin.kernels._transform import scale_kernel, without_white
 
 __all__ = [
     "KERNEL_NAMES",
+    "CallableKernel",
+    "Coefficients",
     "ColumnKernel",
     "KernelEvaluation",
     "Layout",
@@ -44,8 +47,10 @@ __all__ = [
     "evaluate",
     "gram",
     "gram_float32",
+    "linear_coefficients",
     "make_kernel",
     "make_named",
+    "polynomial_degree",
     "roles",
     "row_blocks",
     "scale_kernel",

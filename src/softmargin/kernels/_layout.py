@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, Exponentiation, Kernel, Matern, Product, Sum
 
 from softmargin._linalg import Array
+from softmargin._typing import KernelLike
 from softmargin.kernels._columns import ColumnKernel, TiedKernel
 from softmargin.kernels._named import make_named
 
@@ -84,15 +85,15 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def make_kernel(
-    kernel: Kernel | str | None, n_features: int, spread: ArrayLike | None = None, layout: Layout | None = None
+    kernel: KernelLike, n_features: int, spread: ArrayLike | None = None, layout: Layout | None = None
 ) -> Kernel:
     """Make a kernel object from a name, or copy the one given.
 
     Parameters
     ----------
-    kernel : Kernel, str or None
-        A name (see `make_named`; None is "rbf"), or a kernel object, which is copied. The columns of a `ColumnKernel`
-        are looked up, and a name in it becomes an object.
+    kernel : Kernel, str, callable or None
+        A name or function (see `make_named`; None is "rbf"), or a kernel object, which is copied. The columns of a
+        `ColumnKernel` are looked up, and a name in it becomes an object.
     n_features : int
         Columns of the rows.
     spread : array-like of shape (n_features,), optional

@@ -180,6 +180,8 @@ class ForeignDiagonal:
 
     def contract(self, s: slice, G: Array) -> Array:
         total = np.zeros(self.kernel.n_dims)
+        if not len(total):
+            return total
         for start in range(s.start, s.stop, self.BLOCK):
             stop = min(start + self.BLOCK, s.stop)
             gradient = self.kernel(self.X[start:stop], eval_gradient=True)[1]

@@ -1,6 +1,7 @@
 """Kernels by name, with starting values and bounds in the units of the inputs."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,10 @@ from softmargin._linalg import Array
 from softmargin.policy import POLICY
 
 KERNEL_NAMES = ("rbf", "ou", "matern32", "matern52", "linear", "poly", "precomputed")
+
+
+DIAGONAL_ROWS = 64
+"""Rows of the small Gram matrices from which the diagonal of a function is read."""
 
 
 class PrecomputedKernel(Kernel):
@@ -46,17 +51,59 @@ class PrecomputedKernel(Kernel):
         return False
 
 
-def make_named(kernel: str | None, n_features: int, spread: ArrayLike | None = None) -> Kernel:
-    """Make a kernel object from a name.
+class CallableKernel(Kernel):
+    """k(X, Y) is a function that returns the Gram matrix; nothing in it is learnt.
 
     Parameters
     ----------
-    kernel : str or None
+    function : callable
+        From rows X of shape (n, d) and Y of shape (m, d) to kernel values of shape (n, m).
+
+    Examples
+    --------
+    >>> CallableKernel(lambda X, Y: X @ Y.T)(np.eye(2))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+        self.function = function
+
+    def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
+        X = np.asarray(X, dtype=np.float64)
+        Y = X if Y is None else np.asarray(Y, dtype=np.float64)
+        K = np.array(self.function(X, Y), dtype=np.float64)
+        if K.shape != (len(X), len(Y)):
+            raise ValueError(
+                f"the kernel function returned shape {K.shape} for {len(X)} and {len(Y)} rows; it must return the "
+                f"kernel values of all pairs, shape {(len(X), len(Y))}"
+            )
+        if not np.all(np.isfinite(K)):
+            raise ValueError("the kernel function returned values that are not finite; kernel values must be numbers")
+        return (K, np.zeros((*K.shape, 0))) if eval_gradient else K
+
+    def diag(self, X: Any) -> Array:
+        """k(x, x) of every row, shape (n,), from small Gram matrices."""
+        blocks = [self(X[first : first + DIAGONAL_ROWS]).diagonal() for first in range(0, len(X), DIAGONAL_ROWS)]
+        return np.concatenate(blocks) if blocks else np.empty(0)
+
+    def is_stationary(self) -> bool:
+        """Unknown, so no."""
+        return False
+
+
+def make_named(kernel: Any, n_features: int, spread: ArrayLike | None = None) -> Kernel:
+    """Make a kernel object from a name or a function.
+
+    Parameters
+    ----------
+    kernel : str, callable or None
         - None or "rbf": amplitude x RBF with a length scale for each input + offset;
         - "ou", "matern32", "matern52": the same with Matern nu = 0.5 (Ornstein-Uhlenbeck), 1.5, 2.5;
         - "linear": amplitude x DotProduct + offset;
         - "poly": amplitude x (sigma_0^2 + x.z)^3 + offset; give a kernel object for another degree;
-        - "precomputed": the inputs are kernel values (see `PrecomputedKernel`).
+        - "precomputed": the inputs are kernel values (see `PrecomputedKernel`);
+        - a function (X, Y) -> kernel values: amplitude x these values + offset.
     n_features : int
     spread : array-like of shape (n_features,), optional
         Standard deviation of each input; 0 (a constant input) counts as 1, and None stands for ones.
@@ -81,12 +128,15 @@ def make_named(kernel: str | None, n_features: int, spread: ArrayLike | None = N
     >>> make_named("linear", n_features=2)
     1.92**2 * DotProduct(sigma_0=0) + 0.472**2
     """
+    start = POLICY.kernel
+    if callable(kernel):
+        amplitude = ConstantKernel(start.amplitude, start.amplitude_bounds)
+        return amplitude * CallableKernel(kernel) + ConstantKernel(start.offset, start.offset_bounds)
     if kernel is not None and kernel not in KERNEL_NAMES:
         names = ", ".join(repr(name) for name in KERNEL_NAMES)
         raise ValueError(f"kernel={kernel!r} is unknown; use None, a scikit-learn Kernel object, or one of {names}")
     if kernel == "precomputed":
         return PrecomputedKernel()
-    start = POLICY.kernel
     scale, varying = _positive_spread(spread, n_features)
     offset = ConstantKernel(start.offset, start.offset_bounds)
     if kernel in ("linear", "poly"):

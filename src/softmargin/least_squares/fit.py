@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 
 from softmargin._linalg import Array, keep_freed_memory
+from softmargin._typing import KernelLike
 from softmargin.kernels import PrecomputedKernel, gram
 from softmargin.least_squares.dense import DenseRidge, DenseRows
 from softmargin.least_squares.inducing import ROWS_PER_CENTRE, centres, hard_points
@@ -32,7 +33,7 @@ def fit_least_squares(
     labels: Labels,
     weight: Array,
     n_classes: int,
-    kernel: Kernel | str | None = None,
+    kernel: KernelLike = None,
     *,
     spread: Array,
     leave_whole_rows: bool = False,
@@ -100,7 +101,7 @@ def fit_least_squares(
     return _low_rank_machine(rows, space, z, rng, path, source or rows.local(), inputs)
 
 
-def _check(X: Any, labels: Labels, weight: Array, n_classes: int, kernel: Kernel | str | None) -> LabelledRows:
+def _check(X: Any, labels: Labels, weight: Array, n_classes: int, kernel: KernelLike) -> LabelledRows:
     labels, weight = np.asarray(labels, dtype=np.intp), np.asarray(weight, dtype=np.float64)
     if n_classes < 2:
         raise ValueError(f"n_classes must be at least 2, got {n_classes}")

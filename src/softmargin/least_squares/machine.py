@@ -10,7 +10,15 @@ from scipy.special import log_softmax
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array, keep_freed_memory
-from softmargin.kernels import PrecomputedKernel, contract_inputs, diag, gram, row_blocks
+from softmargin.kernels import (
+    Coefficients,
+    PrecomputedKernel,
+    contract_inputs,
+    diag,
+    gram,
+    linear_coefficients,
+    row_blocks,
+)
 from softmargin.least_squares.softmax import Labels, SoftmaxFit
 
 BLOCK_BYTES = 2**21
@@ -151,6 +159,14 @@ class LeastSquaresMachine:
         """Derivatives of k(x, basis) @ coefficients, shape (n, d)."""
         W = np.broadcast_to(coefficients[:, None], (len(coefficients), X.shape[0]))
         return contract_inputs(self.kernel, self.basis, X, W)
+
+    def linear(self) -> Coefficients | None:
+        """The log-odds of two classes, or all logits, as linear functions; None if the kernel is not linear."""
+        weights, offset = self.alpha, self.softmax_offset
+        if self.n_classes == 2:
+            weights, offset = weights[:, 1:] - weights[:, :1], offset[1:] - offset[:1]
+        found = linear_coefficients(self.kernel, self.basis, weights)
+        return None if found is None else Coefficients(found.coef, found.intercept + offset)
 
     def latent(self, X: Any, diagonal: Array | None = None) -> tuple[Array, Array]:
         """Mean (n, K) and variance (n,) of the regression on one-hot targets; all classes share the variance.

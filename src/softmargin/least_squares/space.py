@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Matern
 
 from softmargin._linalg import Array
+from softmargin._typing import KernelLike
 from softmargin.kernels import PrecomputedKernel, contract_diag, diag, make_kernel, roles, theta_setter
 from softmargin.least_squares.policy import LeastSquaresPolicy
 
@@ -63,7 +64,7 @@ class SearchSpace:
 
     @classmethod
     def build(
-        cls, kernel: Kernel | str | None, X: Any, weight: Array, spread: Array, policy: LeastSquaresPolicy
+        cls, kernel: KernelLike, X: Any, weight: Array, spread: Array, policy: LeastSquaresPolicy
     ) -> "SearchSpace":
         """Lay out the space for rows X (the Gram matrix, for a precomputed kernel) with these weights and spreads."""
         made = default_kernel(spread, policy) if kernel is None else make_kernel(kernel, X.shape[1], spread)

@@ -3,16 +3,18 @@
 For a number, the root mean square over the training rows of the derivative of the prediction (log-odds,
 log-probabilities, or mean) times the input's spread. For a category, the root mean square change of the prediction when
 the category is replaced by one drawn at random, over sqrt(2): for a column of zeros and ones and a linear prediction
-both are the same number. All of them are scaled to sum 1.
+both are the same number. Inputs of one column of the table (a number and its gaps) add up in squares, and all of them
+are scaled to sum 1.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from softmargin._linalg import Array
+from softmargin.kernels import Layout
 
 Outputs = Callable[[Any], Array]
 """From rows to outputs, shape (n, n_outputs)."""
@@ -27,21 +29,21 @@ STEP = 1e-4
 
 
 def importance(
-    outputs: Outputs, slopes: Slopes, X: Any, weight: Array, spread: Array, categories: Sequence[int] = ()
+    outputs: Outputs, slopes: Slopes, X: Any, weight: Array, spread: Array, layout: Layout | None = None
 ) -> Array:
-    """Importance of every input, shape (d,), sums to 1; zeros if the prediction is constant.
+    """Importance of every column of the table, shape (d,), sums to 1; zeros if the prediction is constant.
 
     Parameters
     ----------
     outputs, slopes : callable
         The prediction and its derivatives.
-    X : array or CSR matrix of shape (n, d)
+    X : array or CSR matrix of shape (n, D)
         Training rows.
     weight : ndarray of shape (n,)
-    spread : ndarray of shape (d,)
-        Standard deviation of every input.
-    categories : sequence of int
-        Columns whose numbers are names of categories.
+    spread : ndarray of shape (D,)
+        Standard deviation of every column of the rows.
+    layout : Layout, optional
+        An input of several columns is a category. None: every column of the rows is one of the table.
     """
     some = np.unique(np.linspace(0, X.shape[0] - 1, min(ROWS, X.shape[0])).round().astype(int))
     X, weight = X[some], weight[some] / weight[some].sum()
@@ -49,23 +51,32 @@ def importance(
     for first in range(0, X.shape[0], BLOCK_ROWS):
         s = slice(first, first + BLOCK_ROWS)
         squares += weight[s] @ np.mean(slopes(X[s]) ** 2, axis=1)
-    found = np.sqrt(squares) * spread
-    for column in categories:
-        found[column] = _change(outputs, X, weight, column)
+    squares *= spread**2
+    found = np.sqrt(squares) if layout is None else _by_table(outputs, X, weight, squares, layout)
     total = found.sum()
     return found / total if total > 0 else np.zeros_like(found)
 
 
-def _change(outputs: Outputs, X: Any, weight: Array, column: int) -> float:
-    """Root mean square change of the outputs when a column's value is drawn anew, over sqrt(2)."""
-    values, index = np.unique(np.asarray(X[:, column]), return_inverse=True)
-    share = np.bincount(index, weights=weight)
+def _by_table(outputs: Outputs, X: Any, weight: Array, squares: Array, layout: Layout) -> Array:
+    """Root mean squares of the columns of the table, shape (d,), from those of the rows' columns, squared."""
+    groups, total = np.asarray(layout.groups), np.zeros(layout.n_columns)
+    for group, column in enumerate(layout.columns):
+        members = np.flatnonzero(groups == group)
+        total[column] += squares[members[0]] if len(members) == 1 else _change(outputs, X, weight, members)
+    return np.sqrt(total)
+
+
+def _change(outputs: Outputs, X: Any, weight: Array, columns: np.ndarray) -> float:
+    """Mean square change of the outputs when the category in these columns is drawn anew, over 2."""
+    X = X.toarray() if issparse(X) else np.asarray(X, dtype=np.float64)
+    values, index = np.unique(X[:, columns], axis=0, return_inverse=True)
+    share = np.bincount(index.ravel(), weights=weight)
     before, total = outputs(X), 0.0
     for value, p in zip(values, share):
-        changed = np.array(X, dtype=np.float64)
-        changed[:, column] = value
+        changed = X.copy()
+        changed[:, columns] = value
         total += p * float(weight @ np.mean((outputs(changed) - before) ** 2, axis=1))
-    return float(np.sqrt(0.5 * total))
+    return 0.5 * total
 
 
 def differences(outputs: Outputs, X: Any) -> Array:

@@ -91,8 +91,9 @@ def _support(experiment: Experiment) -> str:
 
 
 def _search(experiment: Experiment) -> str:
+    evaluations = int(np.sum(experiment.model.n_iter_))
     return (
-        f"All of this took one search of {experiment.model.n_iter_} evaluations ({experiment.seconds:.1f} s); "
+        f"All of this took one search of {evaluations} evaluations ({experiment.seconds:.1f} s); "
         "no cross-validation was needed."
     )
 

@@ -10,7 +10,15 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
 from softmargin.inference import LatentPosterior, Posterior
-from softmargin.kernels import PrecomputedKernel, diag, gram, row_blocks, without_white
+from softmargin.kernels import (
+    Coefficients,
+    PrecomputedKernel,
+    diag,
+    gram,
+    linear_coefficients,
+    row_blocks,
+    without_white,
+)
 from softmargin.likelihoods import Likelihood
 from softmargin.rows import TrainingRows
 
@@ -107,6 +115,11 @@ class LatentModel:
                 chosen = self.svm if probability == "map" and self.svm is not None else self.posterior
                 out[block] = self.likelihood.log_odds(chosen.latent_mean(K_star))
         return out
+
+    def linear(self) -> Coefficients | None:
+        """The posterior mean as a linear function; None if the kernel is not linear."""
+        posterior: Any = self.posterior
+        return linear_coefficients(self.kernel, self._basis, posterior.beta[:, None])
 
     def covariance(self, X: Any) -> Array:
         """Joint posterior covariance of f at new rows, shape (n, n)."""

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array
-from softmargin.kernels import PrecomputedKernel, make_kernel
+from softmargin.kernels import Coefficients, PrecomputedKernel, make_kernel
 from softmargin.least_squares import LeastSquaresPolicy, fit_least_squares
 from softmargin.machines.classification.pairs import Combination
 from softmargin.machines.classification.pairwise import LeftOut, PairwiseFit, PairwiseMachine
@@ -134,6 +134,18 @@ class ClassificationFit:
         # ln p - ln(1 - p); 1 - p from the other classes would cancel only where p is 1 to rounding.
         return log_p - np.log(np.maximum(-np.expm1(log_p), 1e-300))
 
+    def pair_log_odds(self, X: Any) -> Array:
+        """Log-odds of the first class of every pair against the second, shape (n, n_pairs)."""
+        first, second = np.triu_indices(len(self.classes), 1)
+        machine = self.stack.members[0].machine
+        if isinstance(machine, PairwiseMachine) and machine.pairs[0][0] >= 0:
+            shift = (
+                0.0 if self.log_class_weight is None else self.log_class_weight[first] - self.log_class_weight[second]
+            )
+            return shift - machine.log_odds(X)
+        log_p = self.log_proba(X)
+        return log_p[:, first] - log_p[:, second]
+
     def outputs(self, X: Any) -> Array:
         """The log-odds of two classes, shape (n, 1), or log-probabilities, shape (n, n_classes)."""
         return self.log_odds(X)[:, None] if len(self.classes) == 2 else self.log_proba(X)
@@ -145,6 +157,11 @@ class ClassificationFit:
             return found
         # d ln p'_c = d ln p_c - sum_k p'_k d ln p_k for p' proportional to w p.
         return found - np.einsum("ik,ikd->id", np.exp(self.log_proba(X)), found)[:, None, :]
+
+    def linear(self) -> Coefficients | None:
+        """Those of the first machine that predicts; None if its kernel is not linear."""
+        found: Coefficients | None = self.stack.members[0].machine.linear()
+        return found
 
     @cached_property
     def importance(self) -> Array | None:

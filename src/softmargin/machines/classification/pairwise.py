@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
-from softmargin.kernels import PrecomputedKernel
+from softmargin.kernels import Coefficients, PrecomputedKernel
 from softmargin.machines.classification.pairs import Combination, Pair, fit_temperature, pairs_of, rows_of, seen_by
 from softmargin.machines.sampled_rows import RawSample, Source, left_out_rows, n_inducing_for
 from softmargin.rows import PairEncoding, TrainingRows
@@ -82,6 +82,14 @@ class PairwiseMachine:
             return None
         found = log_odds_slopes(self.models[0], X, self.probability)
         return None if found is None else found[:, None, :]
+
+    def linear(self) -> Coefficients | None:
+        """The posterior mean of every latent function as a linear one; None if a kernel is not linear."""
+        parts = [model.linear() for model in self.models]
+        linear = [part for part in parts if part is not None]
+        if len(linear) < len(parts):
+            return None
+        return Coefficients(*(np.concatenate(values) for values in zip(*linear)))
 
     def predicting(self, probability: Probability) -> "PairwiseMachine":
         """The same machine, with another class probability as its own."""

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
-from softmargin.kernels import PrecomputedKernel
+from softmargin.kernels import Coefficients, PrecomputedKernel
 from softmargin.likelihoods import Likelihood
 from softmargin.machines.importance import importance
 from softmargin.machines.regression.predictive import Predictive
@@ -102,6 +102,14 @@ class RegressionFit:
         if not self.others:
             return Predictive.of(self.model, self.units)
         return RegressionStack(self.members, self.weights)
+
+    def linear(self) -> Coefficients | None:
+        """The mean of y as a linear function; None if the kernel is not linear, or other machines join."""
+        found = None if self.others else self.model.linear()
+        if found is None:
+            return None
+        scale = self.units.scale
+        return Coefficients(scale * found.coef, self.units.center + scale * found.intercept)
 
     @cached_property
     def importance(self) -> Array | None:

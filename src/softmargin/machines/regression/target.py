@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel, WhiteKernel
 
 from softmargin._linalg import Array
+from softmargin._typing import KernelLike
 from softmargin.kernels import make_kernel, scale_kernel
 from softmargin.likelihoods import LIKELIHOODS, EpsilonInsensitive, Likelihood
 from softmargin.policy import POLICY
@@ -87,7 +88,7 @@ def path_in_units(
 
 
 def target_kernels(
-    kernel: Kernel | str | None, spread: Array, nugget: bool | float, units: TargetUnits
+    kernel: KernelLike, spread: Array, nugget: bool | float, units: TargetUnits
 ) -> tuple[Kernel, Kernel]:
     """The kernel in the units of y and the same of the scaled target, with the nugget's WhiteKernel if there is one.
 
