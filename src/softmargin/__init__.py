@@ -11,6 +11,7 @@ from softmargin._version import __version__
 
 if TYPE_CHECKING:
     from softmargin.comparison import BaggedSelection, compare_criteria, compare_models
+    from softmargin.deployment import to_onnx
     from softmargin.estimators import BayesianSVC, BayesianSVR
     from softmargin.persistence import TRUSTED_TYPES, load, save
     from softmargin.tuning import HyperPrior
@@ -25,6 +26,7 @@ _HOME = {
     "compare_models": "softmargin.comparison",
     "load": "softmargin.persistence",
     "save": "softmargin.persistence",
+    "to_onnx": "softmargin.deployment",
 }
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "compare_models",
     "load",
     "save",
+    "to_onnx",
 ]
 
 
