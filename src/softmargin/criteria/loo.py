@@ -41,15 +41,18 @@ class LeaveOneOut(CriterionDefaults):
         return CriterionValue(value, d_gram, d_params + left_out.d_params @ weight)
 
 
-def leave_one_out(posterior: LatentPosterior, problem: Problem) -> TiltedMoments:
-    """Predict each row without it: log_z is ln P(y_i | the others), shape (n,)."""
-    m, v = cavities(posterior)
+def leave_one_out(posterior: LatentPosterior, problem: Problem, share: Array | None = None) -> TiltedMoments:
+    """Predict each row without it: log_z is ln P(y_i | the others), shape (n,).
+
+    `share` is the part of each row's copies that is left out, shape (n,); None: all of them.
+    """
+    m, v = cavities(posterior, share)
     return problem.likelihood.normalised().tilted_moments(problem.y, m, v)
 
 
-def cavities(posterior: LatentPosterior) -> tuple[Array, Array]:
+def cavities(posterior: LatentPosterior, share: Array | None = None) -> tuple[Array, Array]:
     """Leave-one-out mean and variance of f at the training rows, shape (n,) each."""
-    found = posterior.cavities()
+    found = posterior.cavities(share)
     if found is None:
         raise ValueError(
             f"leave-one-out needs a posterior with variances at the training rows, which inference "

@@ -119,7 +119,8 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         input, in units of its spread; sums to 1. Computed when it is first asked for.
     loo_log_loss_, loo_error_ : float
         Leave-one-out log loss and error of the mixture. The searches optimised the members' log losses: as an estimate
-        of performance it is optimistic.
+        of performance it is optimistic. Of equal rows all are left out at once, but one where equal inputs often carry
+        several labels.
     search_path_ : list of dict
         Every evaluation of the search.
     support_, support_vectors_, dual_coef_, n_support_, margins_ : the SVM at the learnt hyperparameters

@@ -64,8 +64,11 @@ class LatentPosterior(Protocol):
         """Draw f at new rows jointly, shape (n_new, n_samples)."""
         ...
 
-    def cavities(self) -> tuple[Array, Array] | None:
-        """Leave-one-out mean and variance of f at the training rows, shape (n,) each; None if it has none."""
+    def cavities(self, share: Array | None = None) -> tuple[Array, Array] | None:
+        """Leave-one-out mean and variance of f at the training rows, shape (n,) each; None if it has none.
+
+        `share` is the part of each row's copies that is left out, shape (n,); None: all of them.
+        """
         ...
 
 
@@ -156,17 +159,27 @@ class Posterior:
         """Draw f at new rows jointly, shape (n_new, n_samples)."""
         return sample_gaussian(self.latent_mean(K_star), self.latent_covariance(K_star, K_new), n_samples, rng)
 
-    def cavities(self) -> tuple[Array, Array] | None:
+    def cavities(self, share: Array | None = None) -> tuple[Array, Array] | None:
         """Leave-one-out mean and variance of f at the training rows, shape (n,) each; None for MAP.
 
         A posterior without EP's cavities (variational, Laplace) divides its own sites out, which is the same formula.
+        The site of a row of w copies stands for all of them: without one copy it is the site to the power 1 - 1/w.
+
+        Parameters
+        ----------
+        share : ndarray of shape (n,), optional
+            The part of each row's copies that is left out; None: all of them.
         """
-        if self.cavity_mean is not None and self.cavity_variance is not None:
+        if share is None and self.cavity_mean is not None and self.cavity_variance is not None:
             return self.cavity_mean, self.cavity_variance
         if self.variance is None or self.site_precision is None:
             return None
-        v = self.variance / np.maximum(1 - self.site_precision * self.variance, 1e-12)
-        return self.mean - v * self.beta, v
+        tau = self.site_precision if share is None else share * self.site_precision
+        v = self.variance / np.maximum(1 - tau * self.variance, 1e-12)
+        if share is None:
+            return self.mean - v * self.beta, v
+        assert self.site_shift is not None
+        return v * (self.mean / self.variance - share * self.site_shift), v
 
     def _whiten(self, K_star: Array) -> Array:
         """L^-1 T^1/2 K_star', shape (n, n_new)."""

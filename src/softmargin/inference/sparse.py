@@ -109,7 +109,7 @@ class SparsePosterior:
         """Draw f at new rows jointly, shape (n_new, n_samples)."""
         return sample_gaussian(self.latent_mean(K_star), self.latent_covariance(K_star, K_new), n_samples, rng)
 
-    def cavities(self) -> None:
+    def cavities(self, share: Array | None = None) -> None:
         """Return None: the rows are not kept, and none can be left out."""
         return None
 

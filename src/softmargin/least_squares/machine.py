@@ -109,7 +109,9 @@ class LeastSquaresMachine:
             log_softmax(self.slope * self.loo_outputs @ self.softmax_matrix + self.softmax_offset, axis=1)
         )
 
-    def cross_log_proba(self, labels: Labels, weight: Array, softmax: SoftmaxFit | None = None) -> Array:
+    def cross_log_proba(
+        self, labels: Labels, weight: Array, softmax: SoftmaxFit | None = None, *, whole: bool = True
+    ) -> Array:
         """The same with a softmax that is learnt without the row, in five folds; shape (n, K).
 
         Parameters
@@ -118,9 +120,12 @@ class LeastSquaresMachine:
         weight : ndarray of shape (n,)
         softmax : SoftmaxFit, optional
             As in the policy of the fit.
+        whole : bool
+            Whether the softmax is learnt without all copies of a row, or without some of them.
         """
         start = self.softmax_matrix, self.softmax_offset
-        return (softmax or SoftmaxFit()).cross_fit(self.slope * self.loo_outputs, labels, weight, start)
+        logits = self.slope * self.loo_outputs
+        return (softmax or SoftmaxFit()).cross_fit(logits, labels, weight, start, whole=whole)
 
     @property
     def is_low_rank(self) -> bool:

@@ -33,9 +33,15 @@ class LowRankPosterior(SparsePosterior):
     """Largest gap between tilted and posterior moments."""
     method: str = "ep"
 
-    def cavities(self) -> tuple[Array, Array]:  # type: ignore[override]
-        """Leave-one-out mean and variance of f at the rows, shape (n,) each."""
-        return self.cavity_mean, self.cavity_variance
+    def cavities(self, share: Array | None = None) -> tuple[Array, Array]:  # type: ignore[override]
+        """Leave-one-out mean and variance of f at the rows, shape (n,) each; see `Posterior.cavities`."""
+        if share is None:
+            return self.cavity_mean, self.cavity_variance
+        # The cavity of gamma is N(m, s_c); sites to the power 1 - share are given back to it.
+        m, s = self.cavity_mean, self.cavity_variance - self.D
+        back = 1 - share
+        k = 1 + back * self.a * s
+        return (m + back * self.c * s) / k, s / k + self.D
 
     def sites_at(self, D: Array) -> Array:
         """The same sites on f, seen through another rank with unexplained variances D: (a, c), shape (2, n).

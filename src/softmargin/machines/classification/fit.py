@@ -15,7 +15,7 @@ from softmargin._linalg import Array
 from softmargin.kernels import Coefficients, PrecomputedKernel, make_kernel
 from softmargin.least_squares import LeastSquaresPolicy, fit_least_squares
 from softmargin.machines.classification.pairs import Combination
-from softmargin.machines.classification.pairwise import LeftOut, PairwiseFit, PairwiseMachine
+from softmargin.machines.classification.pairwise import LeftOut, PairwiseFit, PairwiseMachine, leaves_whole_rows
 from softmargin.machines.classification.stack import Member, Stack
 from softmargin.machines.importance import ROWS, importance
 from softmargin.machines.sampled_rows import RawSample, Source, compact, draw, left_out_rows, merged
@@ -230,8 +230,7 @@ def _least_squares_members(
     alone = settings.composition == "least_squares"
     warp = None if alone or settings.precomputed else Warp.of(rows.X, rows.weight)
     labels = rows.y.astype(np.intp)
-    # Copies must not predict each other; where inputs carry several labels, all rows are copies in effect.
-    whole = settings.precomputed or rows.contested() <= POLICY.search.contested
+    whole = leaves_whole_rows(rows, precomputed=settings.precomputed)
     callback = None if report is None else lambda evaluation: report(evaluation, None)
     members: list[Member] = []
     left_out: list[Array | None] = []
@@ -254,7 +253,7 @@ def _least_squares_members(
             inputs=chosen,
         )
         members.append(Member(name, machine, chosen))
-        left_out.append(machine.cross_log_proba(labels, rows.weight))
+        left_out.append(machine.cross_log_proba(labels, rows.weight, whole=whole))
     return members, left_out
 
 

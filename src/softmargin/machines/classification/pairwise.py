@@ -14,6 +14,7 @@ from softmargin.criteria import Problem, leave_one_out
 from softmargin.kernels import Coefficients, PrecomputedKernel
 from softmargin.machines.classification.pairs import Combination, Pair, fit_temperature, pairs_of, rows_of, seen_by
 from softmargin.machines.sampled_rows import RawSample, Source, left_out_rows, n_inducing_for
+from softmargin.policy import POLICY
 from softmargin.rows import PairEncoding, TrainingRows
 from softmargin.tuning import (
     LatentModel,
@@ -159,18 +160,27 @@ class PairwiseFit:
         return PairwiseMachine(models, Combination(pairs, n_classes))
 
 
+def leaves_whole_rows(rows: TrainingRows, *, precomputed: bool) -> bool:
+    """Whether leave-one-out leaves all copies of a row out at once: copies must not predict each other.
+
+    Where inputs carry several labels, all rows are copies in effect, new rows too, and one copy is left out.
+    """
+    return precomputed or rows.contested() <= POLICY.search.contested
+
+
 def _with_left_out(machine: PairwiseMachine, rows: TrainingRows, *, precomputed: bool) -> dict[str, Any]:
     """Leave-one-out predictions from the cavities, and the temperature that they set for several classes.
 
     Pairs not trained on a row use their ordinary prediction.
     """
     binary = len(machine.models) == 1
+    whole = leaves_whole_rows(rows, precomputed=precomputed)
     if any(m.posterior.cavities() is None for m in machine.models) or (precomputed and not binary):
         return {}
     log_odds = np.empty((len(rows.y), len(machine.models)))
     for k, (model, pair) in enumerate(zip(machine.models, machine.pairs)):
         seen = seen_by(pair, rows.y)
-        log_odds[seen, k] = loo_log_odds(model)
+        log_odds[seen, k] = loo_log_odds(model, whole=whole)
         if not np.all(seen):
             log_odds[~seen, k] = model.log_odds(rows.X[~seen], "average")
     return _combined(machine.combination, log_odds, rows.y.astype(int), rows.weight)
@@ -200,11 +210,12 @@ def _combined(combination: Combination, log_odds: Array, truth: np.ndarray, weig
     return {"combination": combination, "left_out": left_out}
 
 
-def loo_log_odds(model: LatentModel) -> Array:
-    """Leave-one-out log-odds of the training rows (of the +1 class), shape (n,)."""
+def loo_log_odds(model: LatentModel, *, whole: bool = True) -> Array:
+    """Log-odds (of the +1 class) of the training rows without all copies of a row, or without one; shape (n,)."""
     one = np.ones_like(model.rows.y)
+    share = None if whole else 1.0 / np.maximum(model.rows.weight, 1.0)
     up, down = (
-        leave_one_out(model.posterior, Problem(np.empty((0, 0)), sign * one, model.likelihood)).log_z
+        leave_one_out(model.posterior, Problem(np.empty((0, 0)), sign * one, model.likelihood), share).log_z
         for sign in (1.0, -1.0)
     )
     return up - down
