@@ -23,6 +23,30 @@ def test_import_is_light():
     assert not {"sklearn", "scipy", "numba", "numpy"} & set(loaded)
 
 
+def test_estimators_are_imported_without_the_compiler():
+    loaded = run("import sys; from softmargin import BayesianSVC, BayesianSVR; print(*sorted(sys.modules))").split()
+    assert not {"numba", "sklearn.cluster", "matplotlib"} & set(loaded)
+
+
+def test_loops_are_compiled_at_their_first_call_and_know_each_other():
+    out = run(
+        """
+import sys
+from softmargin import _compiled
+from softmargin.svm import _pairs
+from softmargin.likelihoods.integrals import ratios
+assert type(ratios.ratios) is _compiled.Later and 'numba' not in sys.modules
+kept = ratios.ratios
+value = kept(0.3)
+assert 'numba' in sys.modules
+assert type(ratios.ratios).__name__ == type(_pairs.descend).__name__ == 'CPUDispatcher'
+assert ratios.ratios(0.3) == value == kept(0.3) and kept.py_func(0.3) == ratios.ratios.py_func(0.3)
+assert type(_compiled.njit(cache=False)(lambda x: x)).__name__ == 'CPUDispatcher'
+"""
+    )
+    assert out == ""
+
+
 def test_public_names_are_importable_and_listed():
     out = run("import softmargin; print(softmargin.__version__, *[getattr(softmargin, n) for n in softmargin.__all__])")
     assert "BayesianSVC" in out and "BayesianSVR" in out

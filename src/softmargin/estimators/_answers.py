@@ -49,6 +49,40 @@ class AnswersMixin:
         """Intercepts of a linear kernel, shape (n_functions,)."""
         return self._coefficients("intercept_").intercept
 
+    @property
+    def support_(self) -> np.ndarray:
+        """Numbers of the training rows that are support vectors, shape (n_support,)."""
+        indices: np.ndarray = self._support("support_").indices
+        return indices
+
+    @property
+    def support_vectors_(self) -> Any:
+        """Their inputs, shape (n_support, n_features)."""
+        return self._support("support_vectors_").vectors
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Their coefficients, shape (n_machines, n_support)."""
+        dual_coef: Array = self._support("dual_coef_").dual_coef
+        return dual_coef
+
+    @property
+    def n_support_(self) -> np.ndarray:
+        """How many they are: of each class, or of a regression, shape (n_classes,) or (1,)."""
+        support = self._support("n_support_")
+        return np.asarray(getattr(support, "n_support", [len(support.indices)]), dtype=np.int32)
+
+    def _support(self, name: str) -> Any:
+        """The support vectors, from the support vector machine that is solved when it is first asked for."""
+        check_is_fitted(self)
+        found = self._fit.support
+        if found is None:
+            raise AttributeError(
+                f"{name} is that of the support vector machine itself, which is not solved through inducing points; "
+                "fit fewer rows"
+            )
+        return found
+
     def _coefficients(self, name: str) -> Coefficients:
         check_is_fitted(self)
         found: Coefficients | None = self._fit.linear()

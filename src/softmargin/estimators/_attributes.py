@@ -10,7 +10,7 @@ from softmargin._typing import Attributes
 from softmargin.kernels import roles
 from softmargin.least_squares import LeastSquares
 from softmargin.likelihoods import Likelihood
-from softmargin.machines import ClassificationFit, ClassSupport, PairwiseMachine, RegressionFit
+from softmargin.machines import ClassificationFit, PairwiseMachine, RegressionFit
 
 
 def class_attributes(fitted: ClassificationFit) -> Attributes:
@@ -24,7 +24,7 @@ def class_attributes(fitted: ClassificationFit) -> Attributes:
     if fitted.left_out is not None:
         attributes |= {"loo_log_loss_": fitted.left_out.log_loss(), "loo_error_": fitted.left_out.error()}
     if fitted.machine is not None:
-        return attributes | hinge_attributes(fitted.machine, fitted.spread) | support_attributes(fitted.support)
+        return attributes | hinge_attributes(fitted.machine, fitted.spread)
     machines = [member.machine for member in fitted.stack.members]
     path = [row for machine in machines for row in machine.path]
     attributes |= {"inference_": LeastSquares.name, "search_path_": path, "n_iter_": max(len(path), 1)}
@@ -56,19 +56,6 @@ def hinge_attributes(machine: PairwiseMachine, spread: Array) -> Attributes:
     return {**attributes, "pair_relevance_": table, "relevance_": table.mean(axis=0)}
 
 
-def support_attributes(support: ClassSupport | None) -> Attributes:
-    """The attributes that refer to training rows."""
-    if support is None:
-        return {}
-    return {
-        "support_": support.indices,
-        "support_vectors_": support.vectors,
-        "dual_coef_": support.dual_coef,
-        "n_support_": support.n_support,
-        "margins_": support.margins,
-    }
-
-
 def target_attributes(fitted: RegressionFit) -> Attributes:
     """The fitted attributes of a regressor."""
     model, units = fitted.model, fitted.units
@@ -94,10 +81,6 @@ def target_attributes(fitted: RegressionFit) -> Attributes:
     optional = {
         "relevance_": relevance(model.kernel, fitted.spread),
         "loo_log_density_": fitted.loo_log_density,
-        "support_": fitted.support,
-        "support_vectors_": fitted.support_vectors,
-        "dual_coef_": fitted.dual_coef,
-        "n_support_": None if fitted.support is None else np.array([len(fitted.support)], dtype=np.int32),
     }
     return attributes | {name: value for name, value in optional.items() if value is not None}
 

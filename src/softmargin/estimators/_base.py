@@ -15,6 +15,7 @@ from softmargin.criteria import CRITERIA, Criterion, Problem
 from softmargin.estimators._answers import AnswersMixin
 from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks
 from softmargin.estimators._checks import check_choice, check_fraction, check_gram, check_number, check_part
+from softmargin.estimators._progress import Progress
 from softmargin.inference import EP, INFERENCES, REPRODUCTIONS, Inference, Sparse
 from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, evaluate
 from softmargin.likelihoods import LIKELIHOODS, Likelihood
@@ -187,14 +188,12 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
         return {name: value for name, value in vars(self).items() if name in ("n_features_in_", "feature_names_in_")}
 
     def _make_callback(
-        self, tasks: FitTasks, attributes: Callable[[Any], Attributes]
+        self, tasks: FitTasks, attributes: Callable[[Any], Attributes], progress: Progress
     ) -> Callable[[Evaluation, Callable[[], Any] | None], None]:
         """What happens after every evaluation: a line in the log, and scikit-learn's callbacks."""
-        verbose = self.verbose
 
         def evaluated(evaluation: Evaluation, made: Callable[[], Any] | None) -> None:
-            if verbose:
-                logger.info("objective %.4f, criterion %.4f", evaluation.value, evaluation.criterion)
+            progress.evaluated(evaluation)
             tasks.evaluated(None if made is None else lambda: attributes(made()))
 
         return evaluated

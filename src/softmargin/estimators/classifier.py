@@ -7,12 +7,14 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from softmargin._linalg import Array
 from softmargin._typing import Attributes, KernelLike, MatrixLike, PartLike, Seed, VectorLike
-from softmargin.estimators._attributes import class_attributes, hinge_attributes, support_attributes
+from softmargin.estimators._attributes import class_attributes, hinge_attributes
 from softmargin.estimators._base import LatentEstimator, can_stream
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
 from softmargin.estimators._checks import check_choice
 from softmargin.estimators._class_prediction import ClassPredictionMixin
+from softmargin.estimators._progress import watched
 from softmargin.evidence import log_evidence
 from softmargin.kernels import evaluate
 from softmargin.least_squares import LeastSquares, LeastSquaresPolicy
@@ -26,10 +28,7 @@ from softmargin.machines import (
 )
 from softmargin.tuning import FixedLikelihood, HyperPrior, LatentModel, LikelihoodCoordinates, LogParameters, part_of
 
-HINGE_NAMES = (
-    "kernel_", "C_", "likelihood_", "posterior_", "log_evidence_", "pair_relevance_", "support_", "support_vectors_",
-    "dual_coef_", "n_support_", "margins_",
-)  # fmt: skip
+HINGE_NAMES = ("kernel_", "C_", "likelihood_", "posterior_", "log_evidence_", "pair_relevance_")
 """Fitted attributes of the support vector machines."""
 
 
@@ -96,7 +95,8 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         Pairs of classes and restarts in parallel (joblib).
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
-        1: log every evaluation through `logging` (logger "softmargin").
+        1: write lines about the search to the standard output, or to the logger "softmargin" if the program has set up
+        logging; 2: one for every evaluation.
 
     Attributes
     ----------
@@ -213,7 +213,8 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         def attributes(fitted: ClassificationFit) -> Attributes:
             return {**columns, "_fit": fitted, "classes_": fitted.classes}
 
-        fitted = fit_classification(checked.source, settings, self._make_callback(tasks, attributes))
+        with watched(self.verbose) as progress:
+            fitted = fit_classification(checked.source, settings, self._make_callback(tasks, attributes, progress))
         self._assign({**columns, **class_attributes(fitted)})
         tasks.end()
         return self
@@ -316,7 +317,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         """Fit the support vector machines of a joint fit, which predicts without them, when they are asked for."""
         fitted = vars(self).get("_fit")
         if name in HINGE_NAMES and fitted is not None and fitted.machine is None and fitted.hinge is not None:
-            attributes = hinge_attributes(fitted.hinge, fitted.spread) | support_attributes(fitted.support)
+            attributes = hinge_attributes(fitted.hinge, fitted.spread)
             if name in attributes:
                 return attributes[name]
         # Raise what the ordinary look-up raised: it may say more.
@@ -346,6 +347,12 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
                 weight=m.rows.weight, random_state=seed,
             ).value  # fmt: skip
         return total
+
+    @property
+    def margins_(self) -> Array:
+        """y f of the support vector machine at every training row, shape (n,) or (n_machines, n)."""
+        margins: Array = self._support("margins_").margins
+        return margins
 
     def _evidence_models(self) -> tuple[list[LatentModel], float, float]:
         return self._hinge_models("log_marginal_likelihood"), 0.0, 0.0

@@ -13,6 +13,7 @@ from softmargin.estimators._attributes import target_attributes
 from softmargin.estimators._base import LatentEstimator, can_stream
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
 from softmargin.estimators._checks import check_choice, check_number, check_part
+from softmargin.estimators._progress import watched
 from softmargin.estimators._target_prediction import TargetPredictionMixin
 from softmargin.inference import INFERENCES, REPRODUCTIONS, Inference
 from softmargin.kernels import evaluate
@@ -79,7 +80,8 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         Restarts in parallel (joblib).
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
-        1: log every evaluation through `logging` (logger "softmargin").
+        1: write lines about the search to the standard output, or to the logger "softmargin" if the program has set up
+        logging; 2: one for every evaluation.
 
     Attributes
     ----------
@@ -204,7 +206,8 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
             units = fitted.units
             return {**columns, "_fit": fitted, "y_center_": units.center, "y_scale_": units.scale}
 
-        fitted = fit_regression(checked.source, settings, self._make_callback(tasks, attributes))
+        with watched(self.verbose) as progress:
+            fitted = fit_regression(checked.source, settings, self._make_callback(tasks, attributes, progress))
         self._assign({**columns, **target_attributes(fitted)})
         tasks.end()
         return self

@@ -13,8 +13,8 @@ numba, which does its own typing.
 import math
 
 import numpy as np
-from numba import njit
 
+from softmargin._compiled import njit
 from softmargin.likelihoods import LOG_SQRT_2PI, ratios
 
 WIDEST = 3.5

@@ -5,7 +5,8 @@ a test holds the two together.
 """
 
 import numpy as np
-from numba import njit
+
+from softmargin._compiled import njit
 
 HINGE, SQUARED_HINGE, LOGISTIC, EPSILON, HINGE_V, SQUARED_HINGE_V = range(6)
 _KINDS = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC, "epsilon_insensitive": EPSILON}

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 
@@ -46,6 +45,9 @@ def inducing_points(X: Any, kernel: Kernel, n_inducing: int, random_state: Any =
     scaled = rows / scale
     if len(np.unique(scaled, axis=0)) <= n_inducing:
         return np.unique(rows, axis=0)
+    # Not needed by every fit, and slow to import.
+    from sklearn.cluster import KMeans, MiniBatchKMeans
+
     method = KMeans if len(rows) <= 4000 else MiniBatchKMeans
     seed = rng.randint(2**31 - 1)
     extra = {"batch_size": 4096, "reassignment_ratio": 0.0} if method is MiniBatchKMeans else {}

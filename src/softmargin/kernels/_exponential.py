@@ -1,7 +1,8 @@
 """The exponential of single-precision blocks, for the processor's vector units."""
 
 import numpy as np
-from numba import njit
+
+from softmargin._compiled import njit
 
 
 @njit(cache=True, fastmath=True, error_model="numpy", nogil=True)

@@ -1,11 +1,12 @@
 """The support vector machines in terms of the original rows: copies share their merged row's coefficient by weight."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from softmargin._linalg import Array
+from softmargin.kernels import PrecomputedKernel
 from softmargin.rows import TrainingRows
 from softmargin.tuning import LatentModel
 
@@ -24,6 +25,29 @@ class ClassSupport:
     """Support vectors of each class, shape (n_classes,)."""
     margins: Array = field(repr=False)
     """y f of the SVM at every row, shape (n,) or (n_machines, n); nan at rows that took no part."""
+
+
+class TargetSupport(NamedTuple):
+    """Support vectors of a regression."""
+
+    indices: np.ndarray
+    """Training rows that are a support vector, shape (n_support,)."""
+    vectors: Any
+    """Their inputs; of shape (0, 0) for a precomputed kernel."""
+    dual_coef: Array
+    """alpha in the units of y, shape (1, n_support)."""
+
+
+def target_support(model: LatentModel, scale: float) -> TargetSupport | None:
+    """Collect the support vectors of a regression of a target scaled by `scale`; None through inducing points."""
+    rows = model.rows
+    if model.svm is None:
+        return None
+    dual_coef = coefficients([model], rows, len(rows.group)) / scale
+    support = np.flatnonzero(np.any(dual_coef != 0, axis=0))
+    precomputed = isinstance(model.kernel, PrecomputedKernel)
+    vectors = np.empty((0, 0)) if precomputed else rows.X[rows.group[support]]
+    return TargetSupport(support, vectors, dual_coef[:, support])
 
 
 def coefficients(models: list[LatentModel], rows: TrainingRows, n: int) -> Array:

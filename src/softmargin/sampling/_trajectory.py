@@ -3,7 +3,7 @@
 Compiled by numba, which does its own typing. Chains are rows; every array has the shape (chains, n).
 """
 
-from numba import njit
+from softmargin._compiled import njit
 
 
 @njit(cache=True, error_model="numpy")

@@ -10,9 +10,9 @@ negative first, add the row farthest outside, until nothing is left to do.
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from softmargin._compiled import njit
 from softmargin._linalg import Array
 
 

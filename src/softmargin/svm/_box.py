@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from softmargin._compiled import njit
 from softmargin._linalg import Array
 
 MACHINE_EPSILON = float(np.finfo(float).eps)

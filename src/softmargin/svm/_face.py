@@ -11,9 +11,9 @@ and the first fit on a machine waits for it.
 import math
 
 import numpy as np
-from numba import njit
 from scipy.linalg import lapack
 
+from softmargin._compiled import njit
 from softmargin._linalg import Array, NotPositiveDefiniteError
 from softmargin.svm._box import BoxProblem
 from softmargin.svm._gram import add_rows, gather

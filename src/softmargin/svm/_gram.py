@@ -1,9 +1,9 @@
 """The Gram matrix as the dual solver sees it: blocks and products of rows."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from softmargin._compiled import njit
 from softmargin._linalg import Array
 
 Rows = NDArray[np.intp]

@@ -10,7 +10,8 @@ max(-(g + up), g + down). Loops run over chunks, each remembering its maximum on
 """
 
 import numpy as np
-from numba import njit
+
+from softmargin._compiled import njit
 
 BLOCKED = 1e150
 CHUNK = 64

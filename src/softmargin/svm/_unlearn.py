@@ -7,7 +7,8 @@ without their bias). A path has some ten such corners, each at the cost of n |F|
 """
 
 import numpy as np
-from numba import njit
+
+from softmargin._compiled import njit
 
 AT_BOUND, FREE, GONE = 0, 1, 2
 MOST_CORNERS = 20

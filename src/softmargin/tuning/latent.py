@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array, keep_freed_memory
 from softmargin.criteria import Evidence
-from softmargin.inference import EP, MAP, Inference, Posterior, Variational
+from softmargin.inference import EP, Inference, Posterior, Variational
 from softmargin.kernels import PrecomputedKernel, evaluate
 from softmargin.likelihoods import Likelihood
 from softmargin.policy import POLICY
@@ -95,13 +95,14 @@ class _Final:
             first = None
         likelihood = model.likelihood.normalised() if end is not None and end.is_link else model.likelihood
         posterior = self._infer(self.inference.for_prediction(), K, likelihood, first)
-        naive, svm = posterior.log_evidence, None if self.brief else posterior
+        naive = posterior.log_evidence
         if likelihood != self.svm:
             naive = self._infer(self.asked.without_gradients(), K, self.svm).log_evidence
-        if posterior.has_variance and not self.brief:
-            svm = self._infer(MAP(gradients=False), K, self.svm)
+        solved: Any = None
+        if not self.brief:
+            solved = "later" if posterior.has_variance else posterior
         path, value = ([], float("nan")) if end is None else (end.path, end.evaluation.value)
-        return LatentModel(rows, model.kernel, self.svm, posterior, svm, path, value, self.z, likelihood, naive)
+        return LatentModel(rows, model.kernel, self.svm, posterior, solved, path, value, self.z, likelihood, naive)
 
     def _infer(self, inference: Inference, K: Array, likelihood: Likelihood, start: Any = None) -> Posterior:
         posterior = inference.infer(K, self.rows.y, likelihood, self.rows.weight, start)

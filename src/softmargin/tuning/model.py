@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
-from softmargin.inference import LatentPosterior, Posterior
+from softmargin.inference import MAP, LatentPosterior, Posterior
 from softmargin.kernels import (
     Coefficients,
     PrecomputedKernel,
@@ -36,8 +36,9 @@ class LatentModel:
     likelihood: Likelihood
     """That of the support vector machine (through inducing points: that of the posterior)."""
     posterior: LatentPosterior = field(repr=False)
-    svm: Posterior | None = field(repr=False)
-    """The support vector machine itself (MAP) at the same hyperparameters; None through inducing points."""
+    solved: Posterior | Literal["later"] | None = field(repr=False)
+    """The support vector machine itself (MAP), if the inference found it; "later": solved when it is asked for; None:
+    there is none, as through inducing points."""
     path: list[dict[str, Any]] = field(repr=False)
     """Every evaluation of the search."""
     objective: float
@@ -55,6 +56,17 @@ class LatentModel:
     def log_evidence(self) -> float:
         """Log evidence in nats of the support vector machine's likelihood, as the inference estimates it."""
         return float(self.posterior.log_evidence if self.naive_log_evidence is None else self.naive_log_evidence)
+
+    @cached_property
+    def svm(self) -> Posterior | None:
+        """The support vector machine itself (MAP) at the same hyperparameters; None through inducing points.
+
+        It costs a solver (compiled at its first use) that predictions do not need.
+        """
+        if self.solved != "later":
+            return self.solved
+        rows = self.rows
+        return MAP(gradients=False).infer(gram(self.kernel, rows.X), rows.y, self.likelihood, rows.weight)
 
     def blocks(self, X: Any) -> Iterator[tuple[slice, Array, Callable[[], Array]]]:
         """Yield (rows, k(X, basis), a function that gives k(x, x)) so that memory does not grow with X."""

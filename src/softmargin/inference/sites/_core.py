@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack, solve_triangular
 
+from softmargin._compiled import njit
 from softmargin._linalg import (
     Array,
     NotPositiveDefiniteError,

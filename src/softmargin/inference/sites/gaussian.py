@@ -14,8 +14,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from softmargin._compiled import njit
 from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky
 from softmargin.inference.sites._core import Core, scaled_gram
 

@@ -8,8 +8,8 @@ written for the processor's vector units: no branches, and an exponential and a 
 import math
 
 import numpy as np
-from numba import njit
 
+from softmargin._compiled import njit
 from softmargin.likelihoods.integrals.sigmoid_quadrature import _BENDS, _NODES, _WEIGHTS, _bends, _r
 
 _REACH = 9.0

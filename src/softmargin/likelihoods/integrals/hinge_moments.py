@@ -11,8 +11,8 @@ and rho' = 1 - (rho - x) rho closes the system: all higher derivatives follow.
 import math
 
 import numpy as np
-from numba import njit
 
+from softmargin._compiled import njit
 from softmargin.likelihoods._protocol import Array
 from softmargin.likelihoods.integrals.gauss import LOG_SQRT_2PI
 from softmargin.likelihoods.integrals.ratios import ratios

@@ -10,8 +10,8 @@ the better label's share p = 1/(1 + t), t = exp(-C [l(-a) - l(a)]), and q = 1 - 
 import math
 
 import numpy as np
-from numba import njit
 
+from softmargin._compiled import njit
 from softmargin.likelihoods._protocol import Array
 
 

@@ -10,7 +10,8 @@ a <= 8/C. All panels have as many nodes, so that the compiler can work on severa
 import math
 
 import numpy as np
-from numba import njit
+
+from softmargin._compiled import njit
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _N = _NODES.size

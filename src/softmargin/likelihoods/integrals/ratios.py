@@ -2,8 +2,7 @@
 
 import math
 
-from numba import njit
-
+from softmargin._compiled import njit
 from softmargin.likelihoods.integrals.gauss import FAR, LOG_SQRT_2PI, ONE
 
 ROOT_HALF = math.sqrt(0.5)

@@ -14,8 +14,8 @@ and the first fit on a machine waits for it.
 import math
 
 import numpy as np
-from numba import njit
 
+from softmargin._compiled import njit
 from softmargin.likelihoods.integrals.link_panels import fill_easy
 
 HINGE_LINK, SQUARED_LINK, LOGISTIC = 0, 1, 2

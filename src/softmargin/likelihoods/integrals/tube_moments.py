@@ -12,8 +12,8 @@ rho(-hi - C s), inwards `rise` and hi - lo - rise, everything is a sum of positi
 import math
 
 import numpy as np
-from numba import njit
 
+from softmargin._compiled import njit
 from softmargin.likelihoods._protocol import Array
 from softmargin.likelihoods.integrals.gauss import LOG_SQRT_2PI
 from softmargin.likelihoods.integrals.ratios import ROOT_HALF, ratios

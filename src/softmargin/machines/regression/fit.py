@@ -12,7 +12,6 @@ A row of the uniform component says nothing about the function: it takes no part
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,6 @@ from softmargin.machines.regression.members import left_out, stack_on
 from softmargin.machines.regression.record import RegressionFit, RegressionSettings, Report
 from softmargin.machines.regression.target import TargetUnits, in_bulk, target_kernels
 from softmargin.machines.sampled_rows import RawSample, Source, compact, draw, n_inducing_for
-from softmargin.machines.support import coefficients
 from softmargin.policy import POLICY
 from softmargin.rows import LocalRows, ScaledEncoding, TrainingRows, merge_rows, spread_of
 from softmargin.tuning import Coordinates, LatentModel, Tuning, fit_latent, fit_sparse, leave_rows_out, update
@@ -38,7 +36,7 @@ def fit_regression(source: Source, settings: RegressionSettings, report: Report 
     fitted = _fit_target(rows, settings, report)
     if settings.tuning.search is not None:
         warn_of_imitated_noise(fitted)
-    fitted = _with_rows(fitted, rows, X, precomputed=settings.precomputed)
+    fitted = _with_rows(fitted, rows)
     if not settings.stacked or settings.precomputed:
         return fitted
     kept = np.isin(rows.first, fitted.model.rows.first)
@@ -98,24 +96,13 @@ def _reporting(tuning: Tuning, finish: Callable[[LatentModel], RegressionFit], r
     return replace(tuning, callback=lambda evaluation, model: report(evaluation, lambda: finish(model())))
 
 
-def _with_rows(fitted: RegressionFit, rows: TrainingRows, X: Any, *, precomputed: bool) -> RegressionFit:
+def _with_rows(fitted: RegressionFit, rows: TrainingRows) -> RegressionFit:
     """Add what refers to the original training rows; `rows` are all of them, merged."""
-    model, scale, loo = fitted.model, fitted.units.scale, None
+    model, loo = fitted.model, None
     if model.posterior.cavities() is not None:
         loo = float(model.rows.weight @ left_out(fitted) / model.rows.weight.sum())
     gross = np.flatnonzero((rows.group >= 0) & (model.rows.group < 0))
-    if model.svm is None:
-        return replace(fitted, gross_errors=gross, loo_log_density=loo)
-    dual_coef = coefficients([model], model.rows, X.shape[0]) / scale
-    support = np.flatnonzero(np.any(dual_coef != 0, axis=0))
-    return replace(
-        fitted,
-        gross_errors=gross,
-        loo_log_density=loo,
-        support=support,
-        support_vectors=np.empty((0, 0)) if precomputed else X[support],
-        dual_coef=dual_coef[:, support],
-    )
+    return replace(fitted, gross_errors=gross, loo_log_density=loo)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from softmargin.machines.regression.predictive import Predictive
 from softmargin.machines.regression.stack import DensityMember, RegressionStack
 from softmargin.machines.regression.target import TargetUnits, path_in_units, target_likelihood, target_units
 from softmargin.machines.sampled_rows import RawSample
+from softmargin.machines.support import TargetSupport, target_support
 from softmargin.search import Evaluation
 from softmargin.tuning import Coordinates, LatentModel, LikelihoodCoordinates, Tuning
 
@@ -80,16 +81,17 @@ class RegressionFit:
     """Training rows that were left out."""
     loo_log_density: float | None = None
     """Per row, in the units of y; None where the posterior has no cavities."""
-    support: np.ndarray | None = field(default=None, repr=False)
-    """Support vectors among the training rows; None through inducing points."""
-    support_vectors: Any = field(default=None, repr=False)
-    dual_coef: Array | None = field(default=None, repr=False)
     others: tuple[DensityMember, ...] = ()
     """The other members of the stack."""
     weights: Array = field(default_factory=lambda: np.ones(1))
     """Of the tube machine and the others."""
     sample: RawSample | None = field(default=None, repr=False)
     """Some training rows; None where the model has them all."""
+
+    @cached_property
+    def support(self) -> TargetSupport | None:
+        """The support vectors among the training rows; None through inducing points."""
+        return target_support(self.model, self.units.scale)
 
     @property
     def members(self) -> list[DensityMember]:

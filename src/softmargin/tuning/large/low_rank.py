@@ -10,7 +10,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -18,7 +18,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array, NotPositiveDefiniteError
-from softmargin.inference import MAP, inducing_points
+from softmargin.inference import inducing_points
 from softmargin.inference.low_rank import (
     LowRankEP,
     LowRankPosterior,
@@ -27,7 +27,6 @@ from softmargin.inference.low_rank import (
     WhitenedPrior,
     low_rank_leave_one_out,
 )
-from softmargin.kernels import gram
 from softmargin.likelihoods import Likelihood
 from softmargin.policy import POLICY
 from softmargin.rows import LocalRows, Mappable, TrainingRows
@@ -275,7 +274,7 @@ def fit_low_rank(
 ) -> LatentModel:
     """Fit one latent function by the default policy when n^3 is too much; see `fit_latent`.
 
-    The posterior lives on inducing points. Up to `svm_rows` rows the support vector machine itself is solved too.
+    The posterior lives on inducing points. Up to `svm_rows` rows the support vector machine itself can be solved too.
     """
     coordinates = Coordinates(kernel, likelihood, n_features=len(spread))
     stages = plan_stages(tuning.criterion, coordinates, spread)
@@ -289,11 +288,10 @@ def fit_low_rank(
         )  # fmt: skip
         source = LocalRows(rows.X, rows.y, rows.weight)
         posterior = final_posterior(source, learnt, rows.X, seed=tuning.seed)
-        loss, svm = likelihood.at(learnt.z[coordinates.n_theta :]), None
-        if len(rows.y) <= POLICY.size.svm_rows:
-            svm = MAP(gradients=False).infer(gram(learnt.kernel, rows.X), rows.y, loss, rows.weight)
+        loss = likelihood.at(learnt.z[coordinates.n_theta :])
+    solved: Literal["later"] | None = "later" if len(rows.y) <= POLICY.size.svm_rows else None
     return LatentModel(
-        rows, learnt.kernel, loss, posterior, svm, path, learnt.value, learnt.z, learnt.likelihood, basis=posterior.Z
+        rows, learnt.kernel, loss, posterior, solved, path, learnt.value, learnt.z, learnt.likelihood, basis=posterior.Z
     )
 
 
