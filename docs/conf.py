@@ -66,6 +66,7 @@ html_sidebars = {
         "papers",
         "architecture",
         "errata",
+        "compatibility",
     )
 }
 html_show_sourcelink = False

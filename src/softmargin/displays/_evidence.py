@@ -11,7 +11,6 @@ from softmargin.criteria import Problem, get_criterion
 from softmargin.displays._base import BLUE, GREEN, GREY, ORANGE, Drawn, latent_model, latent_pair
 from softmargin.inference import get_inference
 from softmargin.kernels import gram, roles
-from softmargin.tuning import LatentModel
 
 
 @dataclass
@@ -89,7 +88,7 @@ class EvidenceSurfaceDisplay(Drawn):
                 start = posterior if posterior.method == inference.name and posterior.converged else None
                 value[i, j] = chosen(posterior, Problem(K, model.rows.y, likelihood, model.rows.weight)).value
         # A regressor works on a scaled target: y = center + scale t.
-        scale, n = getattr(estimator, "y_scale_", 1.0), float(np.sum(_weight(model)))
+        scale, n = getattr(estimator, "y_scale_", 1.0), float(np.sum(model.rows.weight))
         C, amplitude = C / scale, amplitude * scale**2
         return cls(C * steps, amplitude * steps, value - n * np.log(scale), (C, amplitude), criterion).plot(
             ax=ax, **kwargs
@@ -112,10 +111,6 @@ class EvidenceSurfaceDisplay(Drawn):
         bar = self.figure_.colorbar(drawn, ax=ax, label=f"{self.name.replace('_', ' ')} (nats)")
         bar.ax.set_yticks([levels[0], top], [f"≤ {levels[0]:.0f}", f"{top:.1f}"])
         return self
-
-
-def _weight(model: LatentModel) -> Array:
-    return np.ones_like(model.rows.y) if model.rows.weight is None else model.rows.weight
 
 
 @dataclass
