@@ -31,6 +31,15 @@ myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
+# Importable from two rooms, described under the other one.
+autosummary_context = {
+    "again": [
+        "softmargin.comparison.BaggedSelection",
+        "softmargin.tuning.HyperPrior",
+        "softmargin.evidence.Schedule",
+        "softmargin.criteria.Ball",
+    ]
+}
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False

@@ -66,7 +66,7 @@ class NoiseMixture:
 
 @dataclass(frozen=True)
 class SampledMixture:
-    """Averages of `NoiseMixture`s: predictive distributions when the posterior is a set of samples.
+    """Averages of `NoiseMixture` objects: predictive distributions when the posterior is a set of samples.
 
     Parameters
     ----------
