@@ -41,13 +41,18 @@ def sample_prior(kernel: Kernel, X: Array, n_samples: int = 1, random_state: Any
     Parameters
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
+        Covariance of the prior.
     X : ndarray of shape (n, n_features)
+        Inputs at which the functions are drawn.
     n_samples : int
+        Number of functions.
     random_state : int, RandomState, Generator or None
+        Seed of the draws; None: other draws at every call.
 
     Returns
     -------
-    f : ndarray of shape (n_samples, n)
+    ndarray of shape (n_samples, n)
+        One function per row.
 
     Examples
     --------
@@ -76,21 +81,26 @@ def sample_effective_prior(
     Parameters
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
+        Covariance of the prior.
     X : ndarray of shape (n, n_features)
         Where to evaluate the functions.
     likelihood : Likelihood
         For a normalised one (and for ``n_examples=0``) this is the prior.
     n_examples : int
+        Number of examples of a data set.
     n_samples : int
+        Number of functions.
     inputs : ndarray of shape (s, n_features), optional
         A sample of the distribution of inputs; default: X itself.
     schedule : Schedule, optional
         How carefully to anneal.
     random_state : int, RandomState, Generator or None
+        Seed of the draws; None: other draws at every call.
 
     Returns
     -------
-    f : ndarray of shape (n_samples, n)
+    ndarray of shape (n_samples, n)
+        One function per row.
     """
     if likelihood.is_normalised or n_examples == 0:
         return sample_prior(kernel, X, n_samples, random_state)
@@ -120,20 +130,24 @@ def sample_datasets(
     Parameters
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
+        Covariance of the prior.
     inputs : ndarray of shape (n_pool, n_features)
         Candidates from the distribution of inputs Q(x); examples are drawn from them with replacement.
     likelihood : Likelihood
         A classifier's.
     n_examples, n_datasets : int
+        Number of examples of a data set, and number of data sets.
     method : {"annealing", "rejection"}
         Rejection is the definition, and hopeless beyond some ten examples.
     schedule : Schedule, optional
         How carefully to anneal.
     random_state : int, RandomState, Generator or None
+        Seed of the draws; None: other draws at every call.
 
     Returns
     -------
     list of Dataset
+        `n_datasets` of them, each with its own latent function.
     """
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}; choose one of {METHODS}")

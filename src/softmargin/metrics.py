@@ -31,9 +31,11 @@ def coverage(y_true: ArrayLike, y_interval: ArrayLike, *, sample_weight: ArrayLi
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
+        Targets as observed.
     y_interval : array-like of shape (n_samples, 2)
         Lower and upper ends, as of `BayesianSVR.predict_interval`.
     sample_weight : array-like of shape (n_samples,), optional
+        Weight of each row; None: all equal.
 
     Returns
     -------
@@ -50,7 +52,19 @@ def coverage(y_true: ArrayLike, y_interval: ArrayLike, *, sample_weight: ArrayLi
 
 
 def mean_width(y_interval: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
-    """Average width of intervals of shape (n_samples, 2).
+    """Average width of intervals.
+
+    Parameters
+    ----------
+    y_interval : array-like of shape (n_samples, 2)
+        Lower and upper ends.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weight of each row; None: all equal.
+
+    Returns
+    -------
+    float
+        In the units of y.
 
     Examples
     --------
@@ -75,10 +89,18 @@ def interval_score(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
+        Targets as observed.
     y_interval : array-like of shape (n_samples, 2)
+        Lower and upper ends.
     confidence_level : float, default=0.95
         The level that the intervals were made for.
     sample_weight : array-like of shape (n_samples,), optional
+        Weight of each row; None: all equal.
+
+    Returns
+    -------
+    float
+        In the units of y.
 
     Examples
     --------
@@ -95,12 +117,19 @@ def interval_score(
 def crps_normal(
     y_true: ArrayLike, y_mean: ArrayLike, y_std: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Continuous ranked probability score of normal predictions, in closed form; smaller is better.
+    """Score normal predictions by the continuous ranked probability score, in closed form; smaller is better.
 
     Parameters
     ----------
     y_true, y_mean, y_std : array-like of shape (n_samples,)
+        Targets as observed, predicted means and predicted standard deviations.
     sample_weight : array-like of shape (n_samples,), optional
+        Weight of each row; None: all equal.
+
+    Returns
+    -------
+    float
+        In the units of y.
 
     Examples
     --------
@@ -116,14 +145,21 @@ def crps_normal(
 
 
 def crps_samples(y_true: ArrayLike, y_samples: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
-    """Continuous ranked probability score of predictions given as samples, without bias; smaller is better.
+    """Score samples by the continuous ranked probability score, without bias; smaller is better.
 
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
+        Targets as observed.
     y_samples : array-like of shape (n_samples, n_draws)
         At least two draws for each row, as of `BayesianSVR.sample_y`.
     sample_weight : array-like of shape (n_samples,), optional
+        Weight of each row; None: all equal.
+
+    Returns
+    -------
+    float
+        In the units of y.
 
     Examples
     --------
@@ -142,7 +178,7 @@ def crps_samples(y_true: ArrayLike, y_samples: ArrayLike, *, sample_weight: Arra
 def crps_quantiles(
     y_true: ArrayLike, y_quantiles: ArrayLike, q: ArrayLike, *, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Continuous ranked probability score from quantiles; smaller is better.
+    """Score quantiles by the continuous ranked probability score; smaller is better.
 
     CRPS is twice the quantile (pinball) loss averaged over the levels between 0 and 1. Each level stands for its half
     of the gaps to its neighbours, so with m evenly spaced levels (k - 1/2)/m the error falls as m grows.
@@ -150,10 +186,18 @@ def crps_quantiles(
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
+        Targets as observed.
     y_quantiles : array-like of shape (n_samples, n_q)
+        Predicted quantiles, one column for each level.
     q : array-like of shape (n_q,)
         Increasing levels between 0 and 1.
     sample_weight : array-like of shape (n_samples,), optional
+        Weight of each row; None: all equal.
+
+    Returns
+    -------
+    float
+        In the units of y.
 
     Examples
     --------
@@ -182,8 +226,16 @@ def mean_log_predictive_density(estimator: Any, X: Any, y: Any, sample_weight: A
     estimator : fitted regressor
         With `log_predictive_density(X, y)`, or with `predict(X, return_std=True)`, which is read as normal.
     X : array-like of shape (n_samples, n_features)
+        Rows that were not fitted.
     y : array-like of shape (n_samples,)
+        Their targets.
     sample_weight : array-like of shape (n_samples,), optional
+        Weight of each row; None: all equal.
+
+    Returns
+    -------
+    float
+        In nats.
     """
     if hasattr(estimator, "log_predictive_density"):
         return _average(estimator.log_predictive_density(X, y), sample_weight)
@@ -213,6 +265,12 @@ def expected_calibration_error(
     n_bins : int, default=15
         Bins of the largest probability.
     sample_weight : array-like of shape (n_samples,), optional
+        Weight of each row; None: all equal.
+
+    Returns
+    -------
+    float
+        Between 0 and 1.
 
     Examples
     --------

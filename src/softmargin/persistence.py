@@ -167,12 +167,14 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
     Parameters
     ----------
     path : str or path
+        File that `save` wrote.
     trusted : sequence of str
         Full names of further types that the file may hold, such as your own transformer's.
 
     Returns
     -------
     estimator
+        As it was when it was saved.
     """
     data, header = _read(path)
     foreign = _guard(path, header, _foreign, data, trusted)

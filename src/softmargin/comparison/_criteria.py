@@ -119,11 +119,15 @@ def compare_criteria(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
+        Inputs to tune on, and to hold out from unless `X_test` is given.
     y : array-like of shape (n_samples,)
+        Class labels.
     criteria : sequence of str, or mapping from label to BayesianSVC
         Names are tuned by `criterion_estimator`.
     X_test, y_test : array-like, optional
         Rows to test on; without them a stratified share `test_size` of X is held out.
+    test_size : float, default=0.5
+        Share of the rows that is held out if there is no `X_test`.
     n_trials : int
         Trials per criterion, each with its own seed; a search by gradients also gets a random start.
     kernel : see BayesianSVC
@@ -132,7 +136,16 @@ def compare_criteria(
         Makes the random start of a search by gradients: (kernel, RandomState) -> kernel. Default: uniform within a
         factor e of the estimator's own start.
     n_jobs : int, optional
-        Trials run in parallel through joblib; `verbose` is joblib's too.
+        Number of trials that run in parallel (joblib).
+    random_state : int, RandomState or None, default=None
+        Seed of the split and of the trials.
+    verbose : int, default=0
+        Verbosity of joblib.
+
+    Returns
+    -------
+    CriteriaComparison
+        All trials, with a summary for each criterion.
 
     Examples
     --------

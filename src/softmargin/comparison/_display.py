@@ -13,6 +13,7 @@ class CriteriaComparisonDisplay:
     Parameters
     ----------
     comparison : CriteriaComparison
+        What `compare_criteria` returned.
 
     Attributes
     ----------

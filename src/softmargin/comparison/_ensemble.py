@@ -29,11 +29,14 @@ class BaggedSelection(ClassifierMixin, BaseEstimator):
         What to tune; each trial has its own seed and, if the search follows gradients, its own random start. The
         default is the span estimate with the random walk, whose local optima differ most.
     n_trials : int
+        Number of trials that are combined.
     combine : {"average", "evidence", "vote"}
         Average the class probabilities with equal weights or with weights proportional to the evidence (in practice
         close to the single best trial: evidences differ by nats), or let the trials' predictions vote.
     n_jobs : int, optional
+        Number of parallel processes (joblib); None: one.
     random_state : int, RandomState or None
+        Seed of the draws; None: other draws at every call.
 
     Attributes
     ----------
@@ -71,7 +74,14 @@ class BaggedSelection(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Rows to learn from.
         y : array-like of shape (n_samples,)
+            Class labels.
+
+        Returns
+        -------
+        BaggedSelection
+            The fitted estimator.
         """
         if self.combine not in ("average", "evidence", "vote"):
             raise ValueError(f"combine={self.combine!r} is not allowed; choose 'average', 'evidence' or 'vote'")
@@ -92,14 +102,36 @@ class BaggedSelection(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict the class, shape (n_samples,)."""
+        """Predict the class.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels as in `classes_`.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)
         return self.classes_[self.voting_.predict(X)]
 
     @available_if(_has_probability)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Average the trials' class probabilities, shape (n_samples, n_classes)."""
+        """Average the trials' class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows to predict.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)
         return np.asarray(self.voting_.predict_proba(X))

@@ -30,12 +30,14 @@ def choose_C(
     Parameters
     ----------
     K : ndarray of shape (n, n)
+        Gram matrix of the rows.
     y : ndarray of shape (n,)
         Labels -1 and +1.
     method : {"direct", "fixed_point"}
         Maximise level 2 in ln C, or iterate ``C = |w|^2/gamma``, damped in ln C, from C = 1. The fixed point neglects
         that the curvatures depend on C, so it need not be the maximum.
     weight : ndarray of shape (n,), optional
+        Weight of each row, its number of copies.
     eta : float
         Steepness of Kwok's smoothed step.
     bounds : (float, float)

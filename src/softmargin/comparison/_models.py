@@ -63,6 +63,7 @@ def compare_models(
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features)
+        Inputs of all rows.
     y : array-like of shape (n_samples,)
         Two classes of any kind.
     kernels : sequence of kernels or names, or mapping from label to kernel
@@ -81,6 +82,7 @@ def compare_models(
     Returns
     -------
     ModelComparison
+        Evidences of all kernels and their Bayes factors.
 
     Examples
     --------

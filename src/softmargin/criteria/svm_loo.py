@@ -27,6 +27,7 @@ def leave_one_out_margins(posterior: Posterior, problem: Problem, *, tol: float 
     posterior : Posterior
         The SVM on all rows (inference "map").
     problem : Problem
+        Gram matrix, targets, weights and likelihood.
     tol : float
         Relative duality gap of the trainings.
     """

@@ -24,10 +24,19 @@ def make_twonorm(n_samples: int = 300, *, random_state: Seed = None) -> tuple[Ar
     Class 0 is N(a 1, I) and class 1 is N(-a 1, I) in 20 dimensions, a = 2/sqrt(20), with equal probability.
     The best classifier is the sign of the sum of the inputs; its error is Phi(-2) = 2.28 %.
 
+    Parameters
+    ----------
+    n_samples : int, default=300
+        Number of rows.
+    random_state : int, RandomState or None, default=None
+        Seed of the draws; None: other draws at every call.
+
     Returns
     -------
     X : ndarray of shape (n_samples, 20)
+        Inputs.
     y : ndarray of shape (n_samples,), 0 or 1
+        Classes.
 
     Examples
     --------
@@ -49,10 +58,19 @@ def make_ringnorm(n_samples: int = 300, *, random_state: Seed = None) -> tuple[A
     (Breiman's text has a = 1/sqrt(20), for which it is 1.50 %; the data in use since, DELVE's, have the a
     given here.)
 
+    Parameters
+    ----------
+    n_samples : int, default=300
+        Number of rows.
+    random_state : int, RandomState or None, default=None
+        Seed of the draws; None: other draws at every call.
+
     Returns
     -------
     X : ndarray of shape (n_samples, 20)
+        Inputs.
     y : ndarray of shape (n_samples,), 0 or 1
+        Classes.
 
     Examples
     --------
@@ -78,14 +96,18 @@ def make_irrelevant(
     Parameters
     ----------
     n_samples, n_features : int
+        Numbers of rows and of columns.
     n_relevant : int
         Inputs that matter, 1 to n_features: the first ones.
     random_state : int, RandomState or None
+        Seed of the draws; None: other draws at every call.
 
     Returns
     -------
     X : ndarray of shape (n_samples, n_features)
+        Inputs.
     y : ndarray of shape (n_samples,), 0 or 1
+        Classes.
     """
     if not 1 <= n_relevant <= n_features:
         raise ValueError(f"n_relevant={n_relevant} must lie between 1 and n_features={n_features}")
@@ -115,6 +137,7 @@ def make_sinc(
     Parameters
     ----------
     n_samples : int
+        Number of rows.
     noise : {"gaussian", "laplace", "uniform", "outliers"}
         The shape of the noise, always of mean zero. "outliers" is Gaussian noise in which one row in ten, on
         average, has a standard deviation ten times as large.
@@ -123,11 +146,14 @@ def make_sinc(
     spaced : bool
         Whether x is evenly spaced, as in the paper's figure, rather than drawn uniformly.
     random_state : int, RandomState or None
+        Seed of the draws; None: other draws at every call.
 
     Returns
     -------
     X : ndarray of shape (n_samples, 1)
+        Inputs.
     y : ndarray of shape (n_samples,)
+        Targets.
 
     Examples
     --------

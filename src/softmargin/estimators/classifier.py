@@ -94,6 +94,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
     n_jobs : int or None, default=None
         Pairs of classes and restarts in parallel (joblib).
     random_state : int, RandomState or None, default=None
+        Seed of restarts, samples and inducing points. The same seed gives the same model.
     verbose : int, default=0
         1: write lines about the search to the standard output, or to the logger "softmargin" if the program has set up
         logging; 2: one for every evaluation.
@@ -128,6 +129,19 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         Linear kernels only: the posterior mean of the latent function (of each pair), or the logits of a joint machine.
     n_iter_ : int, or ndarray of shape (n_pairs,) with several pairs of classes
         Evaluations of the search.
+
+    See Also
+    --------
+    BayesianSVR : The same for regression.
+    BaggedSelection : Several searches combined.
+    sklearn.svm.SVC : The machine without its posterior.
+
+    References
+    ----------
+    .. [1] P. Sollich, "Bayesian methods for support vector machines: evidence and predictive class probabilities",
+           Machine Learning 46, 21-52, 2002.
+    .. [2] C. Gold and P. Sollich, "Model selection for support vector machine classification", Neurocomputing 55,
+           221-249, 2003.
 
     Examples
     --------
@@ -201,7 +215,8 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
 
         Returns
         -------
-        self
+        BayesianSVC
+            The fitted estimator.
         """
         self._check_parameters()
         large = self._is_large(X)
@@ -326,13 +341,22 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
     # -- model selection -----------------------------------------------------------------------------------------
 
     def log_evidence(self, kind: str = "naive", method: str | None = None, random_state: Seed = None) -> float:
-        """Log evidence in nats at the learnt hyperparameters, summed over pairs.
+        """Estimate the log evidence at the learnt hyperparameters.
 
         Parameters
         ----------
         kind : {"naive", "conditional", "joint"}, default="naive"
+            Of the unnormalised likelihood, or divided by its normaliser given the inputs or averaged over data sets
+            (Sollich 2002, sections 4 and 5).
         method : {"laplace", "ep", "variational", "chaining", "annealing"}, optional
             Default: as the fitted inference estimates it.
+        random_state : int, RandomState or None, default=None
+            Seed of sampling methods; None: the estimator's.
+
+        Returns
+        -------
+        float
+            In nats, summed over pairs.
         """
         models = self._hinge_models("log_evidence")
         if kind == "naive" and method is None:
@@ -358,12 +382,17 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         return self._hinge_models("log_marginal_likelihood"), 0.0, 0.0
 
     def criterion_value(self, name: PartLike) -> float:
-        """Any criterion at the learnt hyperparameters, in its own units (summed over pairs).
+        """Evaluate any criterion at the learnt hyperparameters.
 
         Parameters
         ----------
         name : str or Criterion
             A name of `softmargin.criteria.CRITERIA` or an object.
+
+        Returns
+        -------
+        float
+            In the criterion's own units, summed over pairs.
         """
         return self._criterion_value(self._hinge_models("criterion_value"), name)
 

@@ -79,6 +79,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
     n_jobs : int or None, default=None
         Restarts in parallel (joblib).
     random_state : int, RandomState or None, default=None
+        Seed of restarts, samples and inducing points. The same seed gives the same model.
     verbose : int, default=0
         1: write lines about the search to the standard output, or to the logger "softmargin" if the program has set up
         logging; 2: one for every evaluation.
@@ -117,6 +118,17 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         the other attributes.
     n_iter_ : int
         Evaluations of the search.
+
+    See Also
+    --------
+    BayesianSVC : The same for classes.
+    sklearn.svm.SVR : The machine without its posterior.
+    sklearn.gaussian_process.GaussianProcessRegressor : Exact inference for Gaussian noise.
+
+    References
+    ----------
+    .. [1] J. B. Gao, S. R. Gunn and C. J. Harris, "Mean field method for the support vector machine regression",
+           Neurocomputing 50, 2003.
 
     Examples
     --------
@@ -193,7 +205,8 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
 
         Returns
         -------
-        self
+        BayesianSVR
+            The fitted estimator.
         """
         self._check_parameters()
         large = self._is_large(X)
@@ -286,12 +299,17 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
     # -- model selection -----------------------------------------------------------------------------------------
 
     def log_evidence(self, method: PartLike = None) -> float:
-        """Log evidence in nats at the learnt hyperparameters, a density in the units of y.
+        """Estimate the log evidence at the learnt hyperparameters.
 
         Parameters
         ----------
         method : str or Inference, optional
             The inference that estimates it ("ep", "laplace", "variational", "hmc", ...). Default: the fitted one.
+
+        Returns
+        -------
+        float
+            In nats, a density in the units of y.
         """
         fitted = self._fitted()
         if method is None:
@@ -310,11 +328,17 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         return [fitted.model], fitted.shift[: fitted.given.n_dims], -fitted.log_units
 
     def criterion_value(self, name: PartLike) -> float:
-        """Return a criterion at the learnt hyperparameters, in nats, in the units of y.
+        """Evaluate a criterion at the learnt hyperparameters.
 
         Parameters
         ----------
         name : {"evidence", "loo"} or Criterion
+            The criterion, by name or as an object.
+
+        Returns
+        -------
+        float
+            In nats, in the units of y.
         """
         fitted = self._fitted()
         return self._criterion_value([fitted.model], name) - fitted.log_units

@@ -30,7 +30,10 @@ class EvidenceEstimate:
 
 @dataclass(frozen=True)
 class EvidenceGradient(EvidenceEstimate):
-    """An estimate with its gradient: ``d value = sum_ij d_gram_ij dK_ij + d_params . d params``."""
+    """An estimate with its gradient.
+
+    ``d value = sum_ij d_gram_ij dK_ij + sum_k d_params_k d params_k``.
+    """
 
     d_gram: Array = field(default_factory=lambda: np.empty((0, 0)), repr=False)
     """Shape (n, n), symmetric."""

@@ -53,6 +53,7 @@ def log_evidence(
         "chaining" or "exact" (at most 6 rows). For the hinge, "exact" is right to 1e-6 or raises ValueError: up to
         four rows it answers, five or six it refuses where the quadrature would take too long.
     random_state : int, RandomState, Generator or None
+        Seed of the draws; None: other draws at every call.
     weight : ndarray of shape (n,), optional
         A row of weight w stands for w identical rows.
     epsilon : float, optional

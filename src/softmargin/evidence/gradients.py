@@ -41,12 +41,17 @@ def naive_evidence(
     Parameters
     ----------
     K : ndarray of shape (n, n)
+        Gram matrix of the rows.
     y : ndarray of shape (n,)
+        Targets.
     likelihood : Likelihood
+        p(y given f), with its parameters.
     weight : ndarray of shape (n,), optional
+        Weight of each row, its number of copies.
     schedule : Schedule, optional
         How carefully to anneal.
     random_state : int, RandomState, Generator or None
+        Seed of the draws; None: other draws at every call.
     """
     spectrum = Spectrum.of(K)
     reference = Reference.posterior(spectrum, EP().infer(K, y, likelihood, weight))
@@ -70,12 +75,16 @@ def normaliser(
     K : ndarray of shape (n, n)
         Gram matrix of the training inputs; for "joint" of any sample of inputs.
     likelihood : Likelihood
+        p(y given f), with its parameters.
     kind : {"conditional", "joint"}
     weight : ndarray of shape (n,), optional
+        Weight of each row, its number of copies.
     n_examples : float, optional
         For "joint": the number of training examples; default: the sum of the weights.
     schedule : Schedule, optional
+        How carefully to anneal.
     random_state : int, RandomState, Generator or None
+        Seed of the draws; None: other draws at every call.
     """
     target = normaliser_target(len(K), likelihood, kind, weight, n_examples)
     if target is None:

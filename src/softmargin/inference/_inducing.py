@@ -20,15 +20,18 @@ def inducing_points(X: Any, kernel: Kernel, n_inducing: int, random_state: Any =
     Parameters
     ----------
     X : array, memmap or CSR matrix of shape (n, d)
+        Rows of inputs.
     kernel : Kernel
         Its first length scales set the units; a kernel without any leaves the inputs as they are.
     n_inducing : int
         At most n are returned.
     random_state : int, RandomState or None
+        Seed of the draws; None: other draws at every call.
 
     Returns
     -------
     ndarray of shape (m, d), m <= n_inducing
+        Chosen inputs.
 
     Examples
     --------

@@ -36,6 +36,7 @@ class Inference(Protocol):
         y : ndarray of shape (n,)
             Labels -1 and +1, or regression targets.
         likelihood : Likelihood
+            p(y given f), with its parameters.
         weight : ndarray of shape (n,), optional
             A row of weight w stands for w identical rows.
         start : Posterior, optional

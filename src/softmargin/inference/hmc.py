@@ -54,6 +54,7 @@ class HMC(InferenceDefaults):
     schedule : Schedule
         How carefully to anneal.
     random_state : int or None
+        Seed of the draws; None: other draws at every call.
     reuse_random_numbers : bool
         Whether runs that go on from an earlier one use its random numbers again: then neighbouring hyperparameters
         are compared without most of the noise. If not, every run draws new ones: then the average over the steps of

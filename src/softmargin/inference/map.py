@@ -40,6 +40,7 @@ def classify_support(beta: Array, upper: Array | float) -> Support:
     Parameters
     ----------
     beta : ndarray of shape (n,)
+        Dual coefficients, signed by the target.
     upper : float or ndarray of shape (n,)
         The bound of alpha: C times the row's weight; infinite for the squared hinge.
 

@@ -203,10 +203,13 @@ class Sparse(InferenceDefaults):
         Parameters
         ----------
         X : array, memmap or CSR matrix of shape (n, d)
+            Rows of inputs.
         y : ndarray of shape (n,)
             Labels -1 and +1, or regression targets.
         likelihood : Likelihood
+            p(y given f), with its parameters.
         kernel : Kernel
+            Covariance of the prior.
         weight : ndarray of shape (n,), optional
             A row of weight w stands for w identical rows.
         Z : ndarray of shape (m, d), optional

@@ -86,6 +86,7 @@ class TiedKernel(_Wrapper):
     kernel : RBF or Matern
         With a length scale for each group.
     groups : tuple of int, of length n_columns
+        Number of the length scale of each column; columns of one group share it.
 
     Examples
     --------

@@ -216,7 +216,9 @@ def evaluate(kernel: Kernel, X: Inputs, Z: Inputs | None = None) -> KernelEvalua
     Parameters
     ----------
     kernel : Kernel
+        Covariance of the prior.
     X : array or CSR matrix of shape (n, d)
+        Rows of inputs.
     Z : array or CSR matrix of shape (m, d), optional
         Evaluate k(X, Z) instead of the Gram matrix k(X, X).
 

@@ -105,6 +105,7 @@ def make_kernel(
     Returns
     -------
     Kernel
+        At its starting values, with bounds.
 
     Examples
     --------

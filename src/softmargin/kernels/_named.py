@@ -105,12 +105,14 @@ def make_named(kernel: Any, n_features: int, spread: ArrayLike | None = None) ->
         - "precomputed": the inputs are kernel values (see `PrecomputedKernel`);
         - a function (X, Y) -> kernel values: amplitude x these values + offset.
     n_features : int
+        Number of columns.
     spread : array-like of shape (n_features,), optional
         Standard deviation of each input; 0 (a constant input) counts as 1, and None stands for ones.
 
     Returns
     -------
     Kernel
+        At its starting values, with bounds.
 
     Notes
     -----

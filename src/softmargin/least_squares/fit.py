@@ -54,6 +54,7 @@ def fit_least_squares(
     weight : ndarray of shape (n,)
         Copies of each row, positive; need not be whole.
     n_classes : int
+        Number of classes; labels are 0 to n_classes - 1.
     kernel : Kernel, str or None
         None: offset + Matern-5/2 with a length scale for each input; else learnt within its bounds. See `make_kernel`
         for the names.
@@ -63,6 +64,7 @@ def fit_least_squares(
         Whether leave-one-out leaves all copies of a row out at once: copies then cannot predict each other. Where most
         inputs carry several labels, as in tables of categories, leaving one copy out is the meaningful choice.
     policy : LeastSquaresPolicy
+        Constants of the default.
     random_state : int, RandomState or None
         Draws the rows of the search and the inducing points; with at most `policy.search_rows` rows nothing is drawn.
     callback : callable, optional
@@ -76,6 +78,7 @@ def fit_least_squares(
     Returns
     -------
     LeastSquaresMachine
+        At the learnt hyperparameters.
 
     Examples
     --------

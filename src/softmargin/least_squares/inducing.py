@@ -50,12 +50,17 @@ def hard_points(X: Any, miss: Array, kernel: Kernel, m: int, share: float, rng: 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
+        Rows of inputs.
     miss : ndarray of shape (n,)
         A pilot's leave-one-out 1 - p(truth) of each row.
     kernel : Kernel
+        Covariance of the prior.
     m : int
+        Number of points.
     share : float
+        Part of the points that are drawn among the rows.
     rng : RandomState
+        Source of the random draws.
     """
     n_hard = min(int(share * m), X.shape[0])
     # A little of the uniform distribution, so that n_hard rows can be drawn even if few are hard.

@@ -117,7 +117,9 @@ class LeastSquaresMachine:
         Parameters
         ----------
         labels : ndarray of shape (n,)
+            Class of each row, 0 to n_classes - 1.
         weight : ndarray of shape (n,)
+            Weight of each row, its number of copies.
         softmax : SoftmaxFit, optional
             As in the policy of the fit.
         whole : bool
@@ -138,6 +140,7 @@ class LeastSquaresMachine:
         Parameters
         ----------
         X : array or CSR matrix of shape (n, d); for a precomputed kernel k(new rows, training rows)
+            Rows to predict.
         """
         return np.asarray(log_softmax(self._logits(X), axis=1))
 
@@ -179,6 +182,7 @@ class LeastSquaresMachine:
         Parameters
         ----------
         X : array or CSR matrix of shape (n, d)
+            Rows to predict.
         diagonal : ndarray of shape (n,), optional
             k(x, x) of the new rows, which a precomputed kernel does not know.
         """

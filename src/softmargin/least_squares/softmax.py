@@ -81,8 +81,11 @@ class SoftmaxFit:
         logits : ndarray of shape (n, K)
             b M.
         labels : ndarray of shape (n,)
+            Class of each row, 0 to n_classes - 1.
         weight : ndarray of shape (n,)
+            Weight of each row, its number of copies.
         start : (B, c), optional
+            Where the search starts; None: B is the identity, c is zero.
         """
         step = -(-len(labels) // self.max_rows)
         logits, labels, weight = logits[::step], labels[::step], weight[::step]

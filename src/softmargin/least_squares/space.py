@@ -30,6 +30,7 @@ def default_kernel(spread: Array, policy: LeastSquaresPolicy) -> Kernel:
     spread : ndarray of shape (d,)
         Standard deviation of each input, 0 for a constant one.
     policy : LeastSquaresPolicy
+        Constants of the default.
     """
     unit = np.where(spread > 0, spread, 1.0) * np.sqrt(max(int(np.sum(spread > 0)), 1))
     length_scale = unit * np.exp(policy.length_start)

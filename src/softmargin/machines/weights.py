@@ -18,10 +18,12 @@ def stacking_weights(log_p: Array, weight: Array) -> Array:
     log_p : ndarray of shape (n, n_members)
         Leave-one-out log-probability (density) of the truth.
     weight : ndarray of shape (n,)
+        Weight of each row, its number of copies.
 
     Returns
     -------
     ndarray of shape (n_members,), positive, sums to 1
+        Weights that maximise the mean log of the mixture.
 
     Examples
     --------

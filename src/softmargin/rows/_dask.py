@@ -27,10 +27,13 @@ class DaskRows:
     Parameters
     ----------
     X : list of delayed arrays of shape (n_k, d)
+        Blocks of rows, one for each partition.
     y, weight : lists of delayed arrays of shape (n_k,); weight may be None
+        Targets and weights of the same blocks.
     sizes : tuple of int
         The n_k.
     encoding : Encoding, optional
+        Turns targets as given into those of the latent function; None: as they are.
     """
 
     X: list[Any]

@@ -97,11 +97,15 @@ class LocalRows:
     Parameters
     ----------
     X : array, memmap or CSR matrix of shape (n, d)
+        Rows of inputs.
     y : array of shape (n,)
         Labels -1 and +1, or regression targets, unless an encoding makes them so.
     weight : array of shape (n,), optional
+        Weight of each row, its number of copies.
     encoding : Encoding, optional
+        Turns targets as given into those of the latent function; None: as they are.
     block_rows : int
+        Number of rows that are worked on at once.
     cache_bytes : int
         What the statistic's features may take when they are kept between passes; 0 keeps nothing.
     """
@@ -155,6 +159,7 @@ class LocalRows:
             ``statistic(X, y, weight, state, features, workspace)`` returns additive sums and an array of shape
             (k, rows) or None.
         state : ndarray of shape (j, n_rows)
+            What each row carries from call to call.
         """
         workspace = Workspace() if workspace is None else workspace
         total, per_row = None, None

@@ -58,8 +58,11 @@ def merge_rows(X: Any, y: Array, weight: Array | None, *, precomputed: bool = Fa
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
+        Rows of inputs.
     y : ndarray of shape (n,)
+        Targets.
     weight : ndarray of shape (n,) or None
+        Weight of each row, its number of copies.
     precomputed : bool
         X is a Gram matrix: its columns are merged like its rows.
     """
@@ -108,10 +111,13 @@ def class_weights(class_weight: Any, classes: np.ndarray, index: np.ndarray, wei
     Parameters
     ----------
     class_weight : dict or "balanced"
+        Factor of each class; "balanced": 1/(n_classes times the share of the class).
     classes : ndarray of shape (n_classes,)
+        The classes in order.
     index : ndarray of shape (n,)
         Class of each row.
     weight : ndarray of shape (n,) or None
+        Weight of each row, its number of copies.
     """
     if isinstance(class_weight, str) and class_weight == "balanced":
         counts = np.bincount(index, weights=weight, minlength=len(classes))

@@ -47,12 +47,18 @@ def check_rows(
     estimator : estimator
         Named in errors. scikit-learn's own checks note the columns on it: give a copy.
     X, y, sample_weight : array-like, sparse matrix or Dask collection
+        Inputs, targets and weights as the user gave them.
     numeric_target : bool
         Whether y must be finite numbers (regression); labels can be of any kind but missing.
     keep_float32 : bool
         Whether inputs in single precision stay so.
     reset : bool
         Whether these rows define the columns; if not they must have those of the estimator.
+
+    Returns
+    -------
+    CheckedRows
+        The rows as one source, and their columns.
     """
     if is_dask(X):
         return _check_dask(X, y, sample_weight, numeric_target=numeric_target)

@@ -91,10 +91,13 @@ def sample(
     Parameters
     ----------
     rng : Generator
+        Source of the random draws.
     reference : Reference
         Its Gaussian guides "rotation" and "slice"; "paper" uses only its Gram matrix.
     target : Target
+        Unnormalised log density.
     settings : Settings, optional
+        Numbers of chains and draws, and the sampler.
     start : ndarray of shape (n_chains, n), optional
         Whitened positions to go on from; default: draws from the reference.
     step_size : float, optional

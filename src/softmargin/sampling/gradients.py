@@ -18,6 +18,7 @@ def gram_gradient(spectrum: Spectrum, z: Array, slope: Array, share: Array | Non
     Parameters
     ----------
     spectrum : Spectrum of K
+        Eigenvalues and eigenvectors of the Gram matrix.
     z : ndarray of shape (n_samples, n)
         Whitened samples, f = K^1/2 z.
     slope : ndarray of shape (n_samples, n)

@@ -39,8 +39,11 @@ class DataTarget:
     Parameters
     ----------
     y : ndarray of shape (n,)
+        Targets of the rows.
     likelihood : Likelihood
+        p(y given f), with its parameters.
     weight : ndarray of shape (n,), optional
+        Weight of each row, its number of copies.
     """
 
     y: Array
@@ -71,7 +74,9 @@ class ConditionalNormaliser:
     Parameters
     ----------
     likelihood : Hinge or SquaredHinge
+        p(y given f), with its parameters.
     weight : ndarray of shape (n,), optional
+        Weight of each row, its number of copies.
     """
 
     likelihood: Any
@@ -97,6 +102,7 @@ class JointNormaliser:
     Parameters
     ----------
     likelihood : Hinge or SquaredHinge
+        p(y given f), with its parameters.
     n_examples : float
         n, the number of training examples (the sum of their weights).
     weight : ndarray of shape (n_inputs,), optional

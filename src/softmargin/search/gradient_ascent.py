@@ -42,6 +42,7 @@ class GradientAscent(Part):
         Evaluation -> score, more is better. The search stops when it has not improved for `patience` steps and
         returns the best point: early stopping on a validation set (section 5.3.2).
     patience : int
+        Number of steps without a better score after which the search ends.
     checkpoint : path, optional
         Saved after every step; the same search (data, criterion, inference, settings, start, bounds) goes on from the
         file, any other refuses it. The file cannot run code.

@@ -49,7 +49,9 @@ def solve_dual(
     Parameters
     ----------
     K : ndarray of shape (n, n) or Gram
+        Gram matrix of the rows.
     problem : BoxProblem
+        Bounds, targets and penalties of the dual.
     start : ndarray of shape (n,), optional
         Weights to start from; clipped to the box.
     tol : float

@@ -45,6 +45,7 @@ def read_table(source: str, target: str | None, *, regression: bool = False, enc
     regression : bool
         The target is a number to predict rather than a class.
     encoding : str
+        Character set of a text file.
     """
     frame = read_frame(source, encoding)
     test = bundled(source)[1] if source in BUNDLED and not Path(source).exists() else None

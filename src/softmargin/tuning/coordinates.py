@@ -178,7 +178,9 @@ class Coordinates:
     kernel : Kernel
         Its free parameters (within their bounds) are learnt, starting from their values.
     likelihood : LikelihoodCoordinates
+        Which parameters of the likelihood are learnt.
     n_features : int
+        Number of columns.
     """
 
     kernel: Kernel

@@ -27,13 +27,15 @@ class HyperPrior:
 
     Parameters
     ----------
-    C, amplitude, offset, sigma, shape : (mean, sd) or None
-        ln C (classification), ln k0, ln k_off; ln of the noise's standard deviation and of its shape epsilon C
-        (regression, in units of the target's robust spread).
+    C, amplitude, offset : (mean, sd) or None
+        ln C (classification), ln k0, ln k_off.
     length_scale : (mean, sd) or None
         Mean over inputs of ln(l_a / spread_a) - ln(d)/2.
     shrinkage : (scale, degrees of freedom) or None
         Scale s and nu of the multivariate t on the deviations from that mean.
+    sigma, shape : (mean, sd) or None
+        ln of the noise's standard deviation and of its shape epsilon C (regression, in units of the target's robust
+        spread).
 
     Examples
     --------
@@ -60,11 +62,17 @@ class HyperPrior:
         Parameters
         ----------
         coordinates : Coordinates
+            The coordinates of the search.
         spread : ndarray of shape (n_features,)
             Standard deviation of each input; inputs that do not vary (0) get no prior.
         log_unit : ndarray of shape (n_theta,), optional
             ln of the unit of each amplitude: an amplitude's prior is on the variance it gives to f, which for
             a DotProduct is its value times the size of the inputs.
+
+        Returns
+        -------
+        callable
+            z -> (log density, gradient).
         """
         names = coordinates.kinds
         means, sds = np.zeros(len(names)), np.full(len(names), np.inf)

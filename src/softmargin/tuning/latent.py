@@ -39,6 +39,7 @@ def fit_latent(
     Parameters
     ----------
     rows : TrainingRows
+        Rows, targets and weights, copies merged.
     kernel : Kernel
         Its free parameters are learnt, starting from their values.
     likelihood : LikelihoodCoordinates
@@ -46,6 +47,7 @@ def fit_latent(
     spread : ndarray of shape (n_features,)
         Standard deviation of each input.
     tuning : Tuning
+        Parts and options of the search.
     start : ndarray of shape (n_z,), optional
         Coordinates to start the search from, if there are as many.
     """

@@ -127,8 +127,11 @@ class Subspace:
     Parameters
     ----------
     objective : Objective
+        Function of all coordinates.
     origin : ndarray of shape (n_z,)
+        Point at which the subspace is attached.
     directions : ndarray of shape (n_z, n_u)
+        One direction per column.
     """
 
     objective: Objective

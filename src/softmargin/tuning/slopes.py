@@ -29,7 +29,9 @@ def latent_slopes(model: LatentModel, X: Any, outer: Outer, beta: Array | None =
     Parameters
     ----------
     model : LatentModel
+        Fitted latent function.
     X : array or CSR matrix of shape (n, d)
+        Rows of inputs.
     outer : callable
         Gives u_m and u_v.
     beta : ndarray of shape (m,), optional

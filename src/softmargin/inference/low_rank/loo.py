@@ -55,12 +55,17 @@ def low_rank_leave_one_out(
     posterior : LowRankPosterior
         EP's fixed point at these rows, likelihood and kernel. The gradient has as many digits as its convergence.
     X : array or CSR matrix of shape (n, d)
+        Rows of inputs.
     y : ndarray of shape (n,)
+        Targets.
     likelihood : Likelihood
         The one inferred with; predictions are by its normalised form.
     kernel : Kernel
+        Covariance of the prior.
     weight : ndarray of shape (n,), optional
+        Weight of each row, its number of copies.
     gradients : bool
+        Whether to compute gradients too.
     rtol : float
         Relative accuracy of the adjoint solve.
     features : list of Features, optional

@@ -180,8 +180,11 @@ def fit_classification(
     Parameters
     ----------
     source : LocalRows or DaskRows
+        Rows with their labels as given.
     settings : ClassificationSettings
+        Parts and options of the estimator.
     report : callable, optional
+        Called after every evaluation with the fit so far.
     """
     if isinstance(source, LocalRows):
         check_classification_targets(source.y)

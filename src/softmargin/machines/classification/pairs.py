@@ -52,6 +52,7 @@ class Combination:
         Parameters
         ----------
         log_odds : ndarray of shape (n, n_pairs)
+            ln of the odds of b against a for each pair (a, b).
         """
         if self.pairs[0][0] < 0:
             p = np.clip(expit(log_odds), 1e-15, None)
@@ -78,6 +79,7 @@ def couple(r: Array) -> Array:
     Returns
     -------
     ndarray of shape (n, n_classes)
+        Each row sums to one.
     """
     n, k, _ = r.shape
     off = r * (1 - np.eye(k))
@@ -100,6 +102,7 @@ def pairwise_table(log_odds: Array, pairs: list[tuple[int, int]], n_classes: int
     Parameters
     ----------
     log_odds : ndarray of shape (n, n_pairs)
+        ln of the odds of b against a for each pair (a, b).
     """
     r = np.full((len(log_odds), n_classes, n_classes), 0.5)
     p = 1 / (1 + np.exp(-np.clip(log_odds, -500, 500)))
@@ -125,6 +128,7 @@ def fit_temperature(p: Array, index: np.ndarray, weight: Array) -> float:
     index : ndarray of shape (n,)
         True class of each row.
     weight : ndarray of shape (n,)
+        Weight of each row, its number of copies.
     """
     log_p = np.log(p)
 

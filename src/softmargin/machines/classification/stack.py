@@ -30,6 +30,7 @@ class Member:
     name : str
         "hinge" or "least_squares", and "warped" where the inputs are.
     machine : ClassMachine
+        What predicts.
     warp : Warp or None
         What happens to the inputs first.
     """

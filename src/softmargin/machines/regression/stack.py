@@ -46,6 +46,7 @@ class DensityMember:
     name : str
         "tube", "tube_warped_target", "gaussian" or "gaussian_warped" (inputs).
     predictive : Predictive or WarpedPredictive
+        Gives the predictive distributions at new rows.
     warp : Warp or None
         What happens to the inputs first.
     """
