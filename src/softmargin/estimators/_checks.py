@@ -32,7 +32,7 @@ def check_number(
     if value is None and optional:
         return
     kind = Integral if integer else Real
-    ok = isinstance(value, kind) and not isinstance(value, bool) and np.isfinite(float(value))
+    ok = not isinstance(value, bool) and isinstance(value, kind) and np.isfinite(float(value))
     if not ok or value < low or (strict and value == low):
         what = "an integer" if integer else "a finite number"
         hint = ", or None to learn it from the data" if optional else ""
@@ -41,7 +41,7 @@ def check_number(
 
 def check_fraction(name: str, value: Any) -> None:
     """Raise a ValueError unless value is None or a number strictly between 0 and 1."""
-    if value is not None and not (isinstance(value, Real) and not isinstance(value, bool) and 0 < float(value) < 1):
+    if value is not None and not (not isinstance(value, bool) and isinstance(value, Real) and 0 < float(value) < 1):
         raise ValueError(f"{name}={value!r} must be a number between 0 and 1, or None")
 
 
