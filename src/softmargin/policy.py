@@ -182,6 +182,69 @@ class StackPolicy:
 
 
 @dataclass(frozen=True)
+class StructurePolicy:
+    """The search for structure: which other length scales are tried, and when [structure]."""
+
+    alone: tuple[float, ...] = (-2.0, -1.5, -1.0, -0.5, 0.0)
+    """ln of a candidate for one length scale, over its input's spread."""
+    together: tuple[float, ...] = (-1.5, -1.0, -0.5)
+    """ln of a candidate for all length scales, over sqrt(d) times the spread of each input."""
+    far: float = 1.0
+    """A candidate changes the logarithm of a length scale by at least this much: what is nearer the climb has seen."""
+    most: int = 100
+    """Candidates of single length scales in one test: `alone` is thinned out above 20 inputs, left out above 100."""
+    screen_from: int = 100
+    """Rows from which candidates are screened by the estimated gain, which takes a quarter of the time; only the
+    leaders' gains are then computed exactly."""
+    probes: int = 8
+    """Random signs that estimate tr(PDPD), in n^2 operations each, mostly within a factor of two."""
+    prior_share: float = 0.5
+    """Share of the hyperprior's loss at a candidate that its expected gain must make up for. A climb from there wins
+    some of that loss back; of the trials that failed on ordinary data, four in five expected less than half of it."""
+    short: float = -1.0
+    """Where a doubted classifier climbs again: ln of all length scales over sqrt(d) times the spread."""
+    decisive: float = 5.0
+    """Nats by which a classifier must beat one probability for all rows not to be doubted."""
+    restart_width: float = 2.0
+    """Half the range of a logarithm at restarts, in units of its prior's standard deviation."""
+    restart_kept: float = 0.5
+    """Share of the range between the bounds, around its middle, where the prior is flat."""
+    flat_lengths: Range = (-2.5, 1.5)
+    """Range of ln of the length scales over sqrt(d) times the spread where the prior is flat: at its ends rows know
+    nothing of each other, or are all the same. The bounds are often far wider."""
+    flat_deviation: float = 0.5
+    """Scale of the deviations from the common length scale where the prior is flat."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One climb of the first stage in a prior of low rank."""
+
+    rows: int
+    rank: int
+    max_iter: int
+    gain: float
+    """Nats an iteration must gain for the climb to go on."""
+
+
+@dataclass(frozen=True)
+class LowRankPolicy:
+    """Sizes and tolerances of a fit in a prior of low rank [low_rank]."""
+
+    rungs: tuple[Rung, ...] = (Rung(1000, 128, 30, 0.1), Rung(2000, 256, 12, 0.05))
+    loo_max_iter: int = 20
+    loo_gain: float = 0.05
+    final_rank: int = 768
+    evidence_tol: float = 1e-3
+    loo_tol: float = 1e-4
+    final_tol: float = 1e-3
+    accepted_residual: float = 0.05
+    """Evaluations whose moments disagree by more are refused: the search turns back."""
+    float32_above: int = 20_000
+    """Rows above which the final pass is in single precision."""
+
+
+@dataclass(frozen=True)
 class Policy:
     """The defaults of both estimators."""
 
@@ -191,6 +254,8 @@ class Policy:
     target: TargetPolicy = TargetPolicy()
     size: SizePolicy = SizePolicy()
     stack: StackPolicy = StackPolicy()
+    structure: StructurePolicy = StructurePolicy()
+    low_rank: LowRankPolicy = LowRankPolicy()
 
 
 POLICY = Policy()

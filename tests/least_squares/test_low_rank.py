@@ -163,3 +163,18 @@ def test_repeated_inputs_in_low_rank():
 def test_precomputed_stays_dense():
     X, labels = blobs(150)
     assert not fit(gram(KERNEL, X), labels, kernel="precomputed").is_low_rank
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_second_start_finds_a_fast_function(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(600, 3))
+    labels = (rng.logistic(size=600) < 5 * np.sin(5 * X[:, 0]) * np.sin(4 * X[:, 1])).astype(int)
+    once = LeastSquaresPolicy(search_rows=150, refine_iter=0, short_start=LeastSquaresPolicy().length_start)
+    twice = LeastSquaresPolicy(search_rows=150, refine_iter=0)
+    missed, found = (
+        -fit(X[:400], labels[:400], policy).log_proba(X[400:])[np.arange(200), labels[400:]].mean()
+        for policy in (once, twice)
+    )
+    # ln 2 is chance.
+    assert missed > 0.67 > found + 0.05

@@ -4,15 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process.kernels import RBF
 
 from softmargin.inference._inducing import inducing_points
 from softmargin.kernels import diag, gram, make_kernel
 from softmargin.likelihoods import Hinge
+from softmargin.policy import LowRankPolicy, Rung
 from softmargin.rows import LocalRows, spread_of
 from softmargin.tuning import Coordinates, LogParameters, bind_prior, classifier_prior, plan_stages
-from softmargin.tuning.large.low_rank import LowRankObjective, Rung, Schedule, final_posterior, learn, predicted_sites
+from softmargin.tuning.large.low_rank import LowRankObjective, final_posterior, learn, predicted_sites
 
-SMALL = Schedule(rungs=(Rung(150, 30, 10, 0.1), Rung(300, 60, 10, 0.01)), final_rank=120)
+SMALL = LowRankPolicy(rungs=(Rung(150, 30, 10, 0.1), Rung(300, 60, 10, 0.01)), final_rank=120)
 
 
 def problem(n=300, seed=0):
@@ -65,3 +67,16 @@ def test_more_rows_than_the_search_saw():
     )  # sites of 150 rows do not fit 300: a cold start
     assert warm.n_iter <= cold.n_iter
     assert abs(warm.log_evidence - cold.log_evidence) < 1e-5
+
+
+def test_a_hint_leads_to_a_basin_that_the_start_misses():
+    X, _, spread, coordinates, log_prior = problem()
+    y = np.where(np.sin(4 * X[:, 0]) * np.sin(4 * X[:, 1]) > 0, 1.0, -1.0)
+    stages = plan_stages(None, coordinates, spread)[:1]
+    hint = coordinates.hinted(coordinates.start, RBF([0.4, 0.4, 20.0]))
+    np.testing.assert_allclose(np.exp(hint[1:4]), [0.4, 0.4, 20.0])
+    without, with_hint = (learn(X, y, None, coordinates, stages, log_prior, SMALL, hint=h) for h in (None, hint))
+    assert with_hint.value > without.value + 10
+    # A bad hint costs a climb and nothing else.
+    bad = coordinates.hinted(coordinates.start, RBF([100.0, 100.0, 0.1]))
+    assert learn(X, y, None, coordinates, stages, log_prior, SMALL, hint=bad).value >= without.value - 1e-6

@@ -11,7 +11,7 @@ from softmargin.likelihoods import Hinge
 from softmargin.policy import POLICY
 from softmargin.search import LBFGS
 from softmargin.tuning import Coordinates, HyperPrior, LogParameters, NoiseShape
-from softmargin.tuning.restarts import FLAT_LENGTHS, restart_points
+from softmargin.tuning.restarts import restart_points
 
 from . import problems
 
@@ -66,7 +66,7 @@ def test_a_flat_prior_has_the_middle_of_the_bounds():
     assert np.all(np.abs(points[:, 0] - (low + high) / 2) <= (high - low) / 4 + 1e-12)
     assert np.ptp(points[:, 0]) > 0.9 * (high - low) / 2
     common = (points[:, 1:4] - np.log(SPREAD) - np.log(3) / 2).mean(axis=1)
-    assert_allclose([common.min(), common.max()], FLAT_LENGTHS, atol=0.2)
+    assert_allclose([common.min(), common.max()], POLICY.structure.flat_lengths, atol=0.2)
 
 
 def test_an_input_that_does_not_vary_stays():

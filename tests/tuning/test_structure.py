@@ -15,11 +15,6 @@ from softmargin.policy import POLICY
 from softmargin.search import LBFGS, RandomWalk, StopSearch
 from softmargin.tuning import Coordinates, LogParameters
 from softmargin.tuning.structure import (
-    ALONE,
-    DECISIVE,
-    FAR,
-    MOST,
-    TOGETHER,
     LengthScales,
     StructureSearch,
     finds_structure,
@@ -84,13 +79,13 @@ def test_candidates_are_far_and_within_bounds():
     # Of the first length scale only e^-2 and 1 are far from e^-1 (times a spread of 1).
     alone = [point for group, point in candidates if group == 0]
     assert_allclose([point[scales.where[0]] for point in alone], [-2.0, 0.0])
-    assert sum(group == 1 for group, _ in candidates) == len(ALONE)
+    assert sum(group == 1 for group, _ in candidates) == len(POLICY.structure.alone)
     assert_allclose([p[scales.where[2]] for g, p in candidates if g == 2][:2], np.log(0.3) - 1.2)
-    assert sum(group == -1 for group, _ in candidates) == len(TOGETHER)
+    assert sum(group == -1 for group, _ in candidates) == len(POLICY.structure.together)
     for group, point in candidates:
         moved = np.flatnonzero(point != z)
         assert set(moved) <= set(scales.where) if group == -1 else moved.tolist() == [scales.where[group]]
-        assert np.max(np.abs(point - z)) >= FAR
+        assert np.max(np.abs(point - z)) >= POLICY.structure.far
         assert np.all((point >= bounds[:, 0]) & (point <= bounds[:, 1]))
 
 
@@ -99,15 +94,15 @@ def test_many_inputs_have_few_candidates_each(d, each):
     scales, coordinates = scales_of(d)
     z = scales.together(coordinates.start, 2.0)
     groups = [group for group, _ in scales.candidates(z, coordinates.bounds)]
-    assert sum(group >= 0 for group in groups) == d * each <= MOST
+    assert sum(group >= 0 for group in groups) == d * each <= POLICY.structure.most
     assert all(groups.count(j) == each for j in range(d))
-    assert groups.count(-1) == len(TOGETHER)
+    assert groups.count(-1) == len(POLICY.structure.together)
 
 
 def test_one_input_has_no_candidate_twice():
     scales, coordinates = scales_of(1)
     points = [point for _, point in scales.candidates(scales.together(coordinates.start, 2.0), coordinates.bounds)]
-    assert len(points) == len(np.unique(points, axis=0)) == len(ALONE)
+    assert len(points) == len(np.unique(points, axis=0)) == len(POLICY.structure.alone)
 
 
 @pytest.mark.parametrize(
@@ -264,8 +259,8 @@ def test_doubts_end_five_nats_above_one_probability_for_all(weight):
     n = 4 if weight is None else 8
     constant = n * (share * np.log(share) + (1 - share) * np.log(1 - share))
     evaluation = objective(objective.coordinates.start)
-    assert is_doubtful(evaluation._replace(value=constant + 0.99 * DECISIVE), objective)
-    assert not is_doubtful(evaluation._replace(value=constant + 1.01 * DECISIVE), objective)
+    assert is_doubtful(evaluation._replace(value=constant + 0.99 * POLICY.structure.decisive), objective)
+    assert not is_doubtful(evaluation._replace(value=constant + 1.01 * POLICY.structure.decisive), objective)
 
 
 def test_regressions_are_not_doubted_here():

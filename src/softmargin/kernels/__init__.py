@@ -23,7 +23,7 @@ from softmargin.kernels._layout import Layout, column_scales, make_kernel
 from softmargin.kernels._leaves import NoInputDerivativeError
 from softmargin.kernels._linear import Coefficients, linear_coefficients, polynomial_degree
 from softmargin.kernels._named import KERNEL_NAMES, CallableKernel, PrecomputedKernel, make_named
-from softmargin.kernels._roles import Role, roles
+from softmargin.kernels._roles import Role, roles, take_length_scales
 from softmargin.kernels._theta import theta_setter
 from softmargin.kernels._transform import scale_kernel, without_white
 
@@ -54,6 +54,7 @@ __all__ = [
     "roles",
     "row_blocks",
     "scale_kernel",
+    "take_length_scales",
     "theta_setter",
     "without_white",
 ]

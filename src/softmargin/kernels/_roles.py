@@ -44,6 +44,23 @@ def roles(kernel: Kernel, n_features: int) -> list[Role]:
     return _walk(kernel, n_features, "offset")
 
 
+def take_length_scales(kernel: Kernel, other: Kernel, n_features: int) -> Kernel:
+    """The kernel with the length scales that another one has for the same inputs, within its own bounds.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import RBF, Matern
+    >>> take_length_scales(4.0 * RBF([1.0, 1.0]), Matern([0.5, 3.0]), n_features=2)
+    2**2 * RBF(length_scale=[0.5, 3])
+    """
+    known = {r.input: z for r, z in zip(roles(other, n_features), other.theta) if r.kind == "length_scale"}
+    theta = kernel.theta.copy()
+    for i, role in enumerate(roles(kernel, n_features)):
+        if role.kind == "length_scale" and role.input in known:
+            theta[i] = known[role.input]
+    return kernel.clone_with_theta(theta.clip(*kernel.bounds.T)) if len(theta) else kernel
+
+
 def _walk(kernel: Kernel, n_features: int, constant: RoleKind) -> list[Role]:
     """Roles of a subtree in which a ConstantKernel that stands alone has the role `constant`."""
     if isinstance(kernel, Product):

@@ -97,6 +97,8 @@ def fit_least_squares(
         DenseRows(part.X, part.Y, part.weight, part.whole), part.labels, space, "dense", path, callback
     )
     z = climb(objective, space.start, policy.search_iter)
+    if len(part) < len(rows) and len(space.scales):
+        z = max((z, climb(objective, space.short_start, policy.search_iter)), key=lambda z: objective(z).value)
     if policy.refinements(len(rows)) and not rows.precomputed:
         z = _refine(rows, space, z, rng, path, callback)
     if source is None and (len(rows) <= policy.dense_rows or rows.precomputed):

@@ -22,8 +22,9 @@ class LeastSquaresPolicy:
         Prior on the mean over inputs of ln(l_a / spread_a) - ln(d)/2.
     shrinkage : (scale, degrees of freedom)
         Multivariate t on the deviations of the length scales' logarithms from that mean.
-    length_start : float
-        Where ln(l_a / spread_a) - ln(d)/2 starts.
+    length_start, short_start : float
+        Where ln(l_a / spread_a) - ln(d)/2 starts, and where a second climb starts if there are more rows than
+        `search_rows`: a fast function can be invisible from long length scales.
     softmax : SoftmaxFit
         How the softmax matrix and offset are learnt.
     search_rows, search_iter : int
@@ -53,6 +54,7 @@ class LeastSquaresPolicy:
     length_scale: MeanAndSd = (0.5, 1.0)
     shrinkage: tuple[float, float] = (0.3, 4.0)
     length_start: float = 0.3
+    short_start: float = -0.9
     softmax: SoftmaxFit = field(default_factory=SoftmaxFit)
     search_rows: int = 500
     search_iter: int = 20

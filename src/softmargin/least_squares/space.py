@@ -107,6 +107,14 @@ class SearchSpace:
             theta_setter(made),
         )
 
+    @property
+    def short_start(self) -> Array:
+        """The start with shorter length scales, shape (n_z,)."""
+        z = self.start.copy()
+        z[self.scales] += self.policy.short_start - self.policy.length_start
+        short: Array = np.clip(z, *self.bounds.T)
+        return short
+
     def log_prior(self, z: Array) -> tuple[float, Array]:
         """Log density up to a constant, and its gradient of shape (n_z,)."""
         u = (z - self.mean) / self.sd

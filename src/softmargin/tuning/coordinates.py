@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
-from softmargin.kernels import Role, roles, theta_setter
+from softmargin.kernels import Role, roles, take_length_scales, theta_setter
 from softmargin.likelihoods import EpsilonInsensitive, Likelihood
 from softmargin.policy import POLICY, Range
 
@@ -201,6 +201,13 @@ class Coordinates:
     def start(self) -> Array:
         """Where the search starts, shape (n_z,)."""
         return np.concatenate([self.kernel.theta, self.likelihood.start])
+
+    def hinted(self, z: Array, kernel: Kernel | None) -> Array | None:
+        """z with the length scales that another kernel has for the same inputs, shape (n_z,); None without one."""
+        if kernel is None:
+            return None
+        own = take_length_scales(self.kernel_at(z[: self.n_theta]), kernel, self.n_features)
+        return np.concatenate([own.theta, z[self.n_theta :]])
 
     @cached_property
     def bounds(self) -> Array:

@@ -4,19 +4,12 @@ import numpy as np
 from scipy.stats import qmc
 
 from softmargin._linalg import Array
+from softmargin.policy import POLICY
 from softmargin.tuning.coordinates import Coordinates
 from softmargin.tuning.hyperprior import HyperPrior
 from softmargin.tuning.structure import LengthScales
 
-WIDTH = 2.0
-"""Half the range of a logarithm in units of its prior's standard deviation."""
-KEPT = 0.5
-"""Share of the range between the bounds, around its middle, where the prior is flat."""
-FLAT_LENGTHS = (-2.5, 1.5)
-"""Range of ln of the length scales over sqrt(d) times the spread where the prior is flat: at its ends rows know nothing
-of each other, or are all the same. The bounds are often far wider."""
-FLAT_DEVIATION = 0.5
-"""Scale of the deviations from the common length scale where the prior is flat."""
+STRUCTURE = POLICY.structure
 
 
 def restart_points(
@@ -78,7 +71,7 @@ def restart_points(
 def _ranges(coordinates: Coordinates, prior: HyperPrior, log_unit: Array | None) -> tuple[Array, Array]:
     """Lower and upper ends for all but the length scales, shape (n_z,) each."""
     middle, width = coordinates.bounds.mean(axis=1), np.ptp(coordinates.bounds, axis=1)
-    low, high = middle - 0.5 * KEPT * width, middle + 0.5 * KEPT * width
+    low, high = middle - 0.5 * STRUCTURE.restart_kept * width, middle + 0.5 * STRUCTURE.restart_kept * width
     kinds = [*(role.kind for role in coordinates.roles), *coordinates.likelihood.names]
     for i, kind in enumerate(kinds):
         entry = getattr(prior, kind, None)
@@ -87,19 +80,19 @@ def _ranges(coordinates: Coordinates, prior: HyperPrior, log_unit: Array | None)
         mean, sd = entry
         if kind == "amplitude" and log_unit is not None:
             mean += log_unit[i]
-        low[i], high[i] = mean - WIDTH * sd, mean + WIDTH * sd
+        low[i], high[i] = mean - STRUCTURE.restart_width * sd, mean + STRUCTURE.restart_width * sd
     return low, high
 
 
 def _length_range(prior: HyperPrior) -> Array:
     """Ends of the common length scale in units of sqrt(d) times the spread, as logarithms; shape (2,)."""
     if prior.length_scale is None:
-        return np.array(FLAT_LENGTHS)
+        return np.array(STRUCTURE.flat_lengths)
     mean, sd = prior.length_scale
-    return np.array([mean - WIDTH * sd, mean + WIDTH * sd])
+    return np.array([mean - STRUCTURE.restart_width * sd, mean + STRUCTURE.restart_width * sd])
 
 
 def _deviation(prior: HyperPrior) -> float:
     """Largest deviation of a length scale from the common one, before their mean is taken off."""
-    scale = FLAT_DEVIATION if prior.shrinkage is None else prior.shrinkage[0]
-    return WIDTH * scale
+    scale = STRUCTURE.flat_deviation if prior.shrinkage is None else prior.shrinkage[0]
+    return STRUCTURE.restart_width * scale

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 
 from softmargin._linalg import Array, cholesky, inverse_from_cholesky
 from softmargin.inference import Posterior
+from softmargin.policy import POLICY
 
 Single = NDArray[np.float32]
-PROBES = 8
-"""Random signs that estimate tr(PDPD), in n^2 operations each, mostly within a factor of two."""
+PROBES = POLICY.structure.probes
 
 
 @dataclass(frozen=True)

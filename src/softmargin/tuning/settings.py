@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sklearn.gaussian_process.kernels import Kernel
+
 from softmargin.criteria import Criterion
 from softmargin.inference import Inference
 from softmargin.search import Evaluation, Search
@@ -29,6 +31,8 @@ class Tuning:
     seed: int = 0
     validation_fraction: float | None = None
     callback: Callback | None = None
+    hint: Kernel | None = None
+    """A kernel of another machine, whose length scales are worth a climb where the search sees few of the rows."""
     brief: bool = False
     """Whether the search starts near its end and the machine only predicts: a regression in doubt is not searched again
     from other starts, and no support vector machine is solved."""

@@ -14,30 +14,14 @@ from numpy.typing import NDArray
 
 from softmargin._linalg import Array
 from softmargin.kernels import gram, gram_float32
+from softmargin.policy import POLICY
 from softmargin.rows import is_skewed
 from softmargin.search import LBFGS, Evaluation, Search, SearchResult
 from softmargin.tuning.coordinates import Coordinates
 from softmargin.tuning.objective import Objective
 from softmargin.tuning.score_test import ScoreTest
 
-ALONE = (-2.0, -1.5, -1.0, -0.5, 0.0)
-"""ln of a candidate for one length scale, over its input's spread."""
-TOGETHER = (-1.5, -1.0, -0.5)
-"""ln of a candidate for all length scales, over sqrt(d) times the spread of each input."""
-FAR = 1.0
-"""A candidate changes the logarithm of a length scale by at least this much: what is nearer the climb has seen."""
-MOST = 100
-"""Candidates of single length scales in one test: `ALONE` is thinned out above 20 inputs, and left out above 100."""
-SCREEN_FROM = 100
-"""Rows from which candidates are screened by the estimated gain, which takes a quarter of the time; only the leaders'
-gains are then computed exactly."""
-PRIOR_SHARE = 0.5
-"""Share of the hyperprior's loss at a candidate that its expected gain must make up for. A climb from there wins some
-of that loss back; of the trials that failed on ordinary data, four in five expected less than half of it."""
-SHORT = -1.0
-"""Where a doubted classifier climbs again: ln of all length scales over sqrt(d) times the spread."""
-DECISIVE = 5.0
-"""Nats by which a classifier must beat one probability for all rows not to be doubted."""
+STRUCTURE = POLICY.structure
 EVIDENCES = ("evidence", "link_evidence")
 """Criteria that are a Gaussian posterior's ln Z, which the score test differentiates."""
 
@@ -78,22 +62,22 @@ class LengthScales:
     def candidates(self, z: Array, bounds: Array) -> Iterator[tuple[int, Array]]:
         """Yield (group, point): one length scale changed (its number is the group), or all of them (-1).
 
-        Points are within the bounds of shape (n_z, 2) and `FAR` from z.
+        Points are within the bounds of shape (n_z, 2) and `far` from z.
         """
         low, high = bounds.T
         for j, i in enumerate(self.where):
             if self.alone is not None and not self.alone[j]:
                 continue
-            for log_factor in _thinned(ALONE, MOST // len(self.where)):
+            for log_factor in _thinned(STRUCTURE.alone, STRUCTURE.most // len(self.where)):
                 point = z.copy()
                 point[i] = np.clip(self.log_spread[j] + log_factor, low[i], high[i])
-                if abs(point[i] - z[i]) >= FAR:
+                if abs(point[i] - z[i]) >= STRUCTURE.far:
                     yield j, point
         # With one input and one length scale these are among those above.
         if len(self.where) > 1 or self.half_log_d > 0:
-            for log_factor in TOGETHER:
+            for log_factor in STRUCTURE.together:
                 point = np.clip(self.together(z, log_factor), low, high)
-                if np.max(np.abs(point - z)) >= FAR:
+                if np.max(np.abs(point - z)) >= STRUCTURE.far:
                     yield -1, point
 
 
@@ -164,7 +148,7 @@ class StructureSearch:
         best = self._with_switches(objective, start, bounds)
         if best.stopped or not len(self.scales.where) or not is_doubtful(best.best, objective):
             return best
-        return _best(best, self._with_switches(objective, self.scales.together(start, SHORT), bounds))
+        return _best(best, self._with_switches(objective, self.scales.together(start, STRUCTURE.short), bounds))
 
     def _with_switches(self, objective: Objective, start: Array, bounds: Array) -> SearchResult:
         short = replace(self.search, max_iter=min(self.trial_iter, self.search.max_iter))
@@ -191,7 +175,7 @@ class StructureSearch:
         if test is None:
             return []
         candidates = self.scales.candidates(at.z, bounds)
-        if len(test.beta) < SCREEN_FROM:
+        if len(test.beta) < STRUCTURE.screen_from:
             return self._ranked(objective, at, test, candidates)
         # The estimate is within about a factor of two of the truth: let that decide between the leaders.
         leaders = self._ranked(objective, at, test, candidates, screen=True)[: 2 * self.tries]
@@ -212,7 +196,7 @@ class StructureSearch:
             kernel = objective.coordinates.model(point).kernel
             gain = test.estimated_gain(gram_float32(kernel, X, X)) if screen else test.expected_gain(gram(kernel, X))
             if prior is not None:
-                gain += PRIOR_SHARE * min(prior(point)[0] - prior(at.z)[0], 0.0)
+                gain += STRUCTURE.prior_share * min(prior(point)[0] - prior(at.z)[0], 0.0)
             if gain > (0.5 * self.least if screen else self.least) and (group not in best or gain > best[group].gain):
                 best[group] = Switch(gain, point, group)
         return sorted(best.values(), key=lambda switch: -switch.gain)
@@ -258,7 +242,7 @@ def is_doubtful(best: Evaluation, objective: Objective) -> bool:
     weight = np.ones_like(y) if objective.weight is None else objective.weight
     n = np.array([weight @ (y > 0), weight @ (y <= 0)])
     constant = float(n @ np.log(np.maximum(n / n.sum(), np.finfo(float).tiny)))
-    return bool(best.value < constant + DECISIVE)
+    return bool(best.value < constant + STRUCTURE.decisive)
 
 
 def _best(*results: SearchResult) -> SearchResult:

@@ -209,6 +209,7 @@ def _fit_rows(source: Source, settings: ClassificationSettings, report: Report |
     if settings.is_joint(len(classes)):
         stack, mixed = _stacked(members, left_out, rows)
         return finish(stack, left_out=mixed, rows=rows, later=fit)
+    fit = _hinted(fit, members, rows)
     machine = _reporting(fit, finish, report).from_rows(rows, len(classes))
     hinge = Member("hinge", machine.predicting(settings.probability))
     hinge_left_out = None if machine.left_out is None else machine.left_out.log_proba
@@ -260,6 +261,16 @@ def _least_squares_members(
     return members, left_out
 
 
+def _hinted(fit: PairwiseFit, members: list[Member], rows: TrainingRows) -> PairwiseFit:
+    """The hinge machine's fit, with the least-squares machine's length scales as another start.
+
+    With few rows a search with their Gram matrix finds structure itself; with more it sees some of them only.
+    """
+    if not members or len(rows.y) <= POLICY.size.dense_rows or isinstance(fit.kernel, PrecomputedKernel):
+        return fit
+    return replace(fit, tuning=replace(fit.tuning, hint=members[0].machine.kernel))
+
+
 def _stacked(members: list[Member], left_out: list[Array | None], rows: TrainingRows) -> tuple[Stack, LeftOut | None]:
     """The stack of members and its leave-one-out predictions of the merged rows."""
     truth = rows.y.astype(int)
@@ -284,6 +295,7 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
     if settings.is_joint(len(classes)):
         stack, mixed = _stacked(members, left_out, rows)
         return finish(stack, left_out=mixed, rows=rows, later=fit)
+    fit = _hinted(fit, members, rows)
     machine = _reporting(fit, finish, report).from_source(source, classes, drawn)
     if not members:
         return finish(_alone(machine, settings.probability), machine, machine.left_out, sample=drawn.some(ROWS))

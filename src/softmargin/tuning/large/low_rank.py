@@ -28,7 +28,7 @@ from softmargin.inference.low_rank import (
     low_rank_leave_one_out,
 )
 from softmargin.likelihoods import Likelihood
-from softmargin.policy import POLICY
+from softmargin.policy import POLICY, LowRankPolicy
 from softmargin.rows import LocalRows, Mappable, TrainingRows
 from softmargin.search import LBFGS, Evaluation, notify
 from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
@@ -37,37 +37,6 @@ from softmargin.tuning.model import LatentModel
 from softmargin.tuning.objective import Subspace, path_row
 from softmargin.tuning.settings import Tuning
 from softmargin.tuning.stages import Stage, plan_stages
-
-WARM_START_WITHIN = 0.7
-"""Largest change of any log hyperparameter for which the last sites are a good start."""
-ACCEPTED_RESIDUAL = 0.05
-"""Evaluations whose moments disagree by more are refused: the search turns back."""
-
-
-@dataclass(frozen=True)
-class Rung:
-    """One climb of the first stage."""
-
-    rows: int
-    rank: int
-    max_iter: int
-    gain: float
-    """Nats an iteration must gain for the climb to go on."""
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Sizes and tolerances of a low-rank fit; defaults from `benchmarks.low_rank`."""
-
-    rungs: tuple[Rung, ...] = (Rung(1000, 128, 30, 0.1), Rung(2000, 256, 12, 0.05))
-    loo_max_iter: int = 20
-    loo_gain: float = 0.05
-    final_rank: int = 768
-    evidence_tol: float = 1e-3
-    loo_tol: float = 1e-4
-    final_tol: float = 1e-3
-    float32_above: int = 20_000
-    """Rows above which the final pass is in single precision."""
 
 
 @dataclass
@@ -112,7 +81,7 @@ class LowRankObjective:
             # A point on the way need not be perfect; the final fit warns.
             warnings.simplefilter("ignore", ConvergenceWarning)
             posterior = solver.infer_prior(self.rows, likelihood, prior, self._start(z))
-        if posterior.residual > ACCEPTED_RESIDUAL:
+        if posterior.residual > POLICY.low_rank.accepted_residual:
             return -1e10, None, posterior
         value, d_theta = posterior.log_evidence, posterior.d_theta
         d_params: Array | None = posterior.d_params
@@ -131,7 +100,7 @@ class LowRankObjective:
         return self._last.posterior
 
     def _start(self, z: Array) -> LowRankPosterior | None:
-        if self._last is None or np.max(np.abs(z - self._last.z), initial=0.0) > WARM_START_WITHIN:
+        if self._last is None or np.max(np.abs(z - self._last.z), initial=0.0) > POLICY.search.warm_start_within:
             return None
         last: Any = self._last.posterior
         return last
@@ -159,9 +128,10 @@ def learn(
     coordinates: Coordinates,
     stages: list[Stage],
     log_prior: LogDensity | None = None,
-    schedule: Schedule | None = None,
+    schedule: LowRankPolicy | None = None,
     seed: int = 0,
     start: Array | None = None,
+    hint: Array | None = None,
     path: list[dict[str, Any]] | None = None,
     callback: Callable[[Evaluation], None] | None = None,
 ) -> Learnt:
@@ -178,28 +148,44 @@ def learn(
         As `plan_stages` returns them: one by evidence or link evidence, then perhaps one by leave-one-out.
     log_prior : callable, optional
         z to log density and gradient.
-    schedule : Schedule, optional
+    schedule : LowRankPolicy, optional
     seed : int
     start : ndarray of shape (n_z,), optional
+    hint : ndarray of shape (n_z,), optional
+        Another start of the first climb: the better of both ends is kept.
     path : list, optional
         Every evaluation is recorded in it.
     callback : callable, optional
         Called after every evaluation.
     """
-    schedule = Schedule() if schedule is None else schedule
+    schedule = POLICY.low_rank if schedule is None else schedule
     path = [] if path is None else path
     order = np.random.RandomState(seed).permutation(len(y))
     z = coordinates.start if start is None else start
     first = stages[0]
+    starts = [z] if hint is None else [z, hint]
     for rung in schedule.rungs:
         index = np.sort(order[: rung.rows])
         rows = LocalRows(X[index], y[index], None if weight is None else weight[index])
-        Z = inducing_points(rows.X, coordinates.model(z).kernel, min(rung.rank, len(index)), seed)
-        objective = LowRankObjective(
-            rows, coordinates, Z, first.criterion.name, schedule.evidence_tol, log_prior, first.units, path, callback
-        )
-        best = LBFGS(max_iter=rung.max_iter, tol=rung.gain).maximise(objective, z, coordinates.bounds).best
-        z = best.z
+        ends = []
+        for begin in starts:
+            Z = inducing_points(rows.X, coordinates.model(begin).kernel, min(rung.rank, len(index)), seed)
+            objective = LowRankObjective(
+                rows,
+                coordinates,
+                Z,
+                first.criterion.name,
+                schedule.evidence_tol,
+                log_prior,
+                first.units,
+                path,
+                callback,
+            )
+            search = LBFGS(max_iter=rung.max_iter, tol=rung.gain)
+            ends.append((search.maximise(objective, begin, coordinates.bounds).best, objective))
+        best, objective = max(ends, key=lambda end: end[0].value)
+        starts = [best.z]
+    z = best.z
     is_link = first.criterion.name == "link_evidence"
     if len(stages) > 1:
         margin = _leave_one_out_stage(replace(objective, _last=None), z, stages[1], schedule)
@@ -211,7 +197,7 @@ def learn(
     return Learnt(best.z, model.kernel, likelihood, is_link, best.value, posterior, index)
 
 
-def _leave_one_out_stage(objective: LowRankObjective, z: Array, stage: Stage, schedule: Schedule) -> Evaluation:
+def _leave_one_out_stage(objective: LowRankObjective, z: Array, stage: Stage, schedule: LowRankPolicy) -> Evaluation:
     objective.criterion, objective.tol, objective.units = "loo", schedule.loo_tol, stage.units
     search, box = LBFGS(max_iter=schedule.loo_max_iter, tol=schedule.loo_gain), objective.coordinates.bounds
     if stage.directions is None:
@@ -230,7 +216,7 @@ def _is_better_link(link: Evaluation, margin: Evaluation, coordinates: Coordinat
 
 
 def final_posterior(
-    source: Mappable, learnt: Learnt, X: Any, schedule: Schedule | None = None, seed: int = 0
+    source: Mappable, learnt: Learnt, X: Any, schedule: LowRankPolicy | None = None, seed: int = 0
 ) -> LowRankPosterior:
     """The posterior of all rows at learnt hyperparameters.
 
@@ -241,10 +227,10 @@ def final_posterior(
     learnt : Learnt
     X : array or CSR matrix
         A sample of the inputs, for the inducing points.
-    schedule : Schedule, optional
+    schedule : LowRankPolicy, optional
     seed : int
     """
-    schedule = Schedule() if schedule is None else schedule
+    schedule = POLICY.low_rank if schedule is None else schedule
     Z = inducing_points(X, learnt.kernel, min(schedule.final_rank, X.shape[0]), seed)
     dtype = "float32" if source.n_rows > schedule.float32_above else "float64"
     solver = LowRankEP(tol=schedule.final_tol, dtype=dtype)
@@ -281,10 +267,11 @@ def fit_low_rank(
     log_prior = bind_prior(tuning.hyperprior, coordinates, spread, rows.X)
     usable = start if start is not None and len(start) == len(coordinates.start) else None
     path: list[dict[str, Any]] = []
+    hint = coordinates.hinted(coordinates.start, tuning.hint) if usable is None else None
     with threadpool_limits(1 if len(rows.y) <= POLICY.search.one_thread_rows else None):
         learnt = learn(
-            rows.X, rows.y, rows.weight, coordinates, stages, log_prior, seed=tuning.seed, start=usable, path=path,
-            callback=_callback(rows, coordinates, tuning, path),
+            rows.X, rows.y, rows.weight, coordinates, stages, log_prior, seed=tuning.seed, start=usable, hint=hint,
+            path=path, callback=_callback(rows, coordinates, tuning, path),
         )  # fmt: skip
         source = LocalRows(rows.X, rows.y, rows.weight)
         posterior = final_posterior(source, learnt, rows.X, seed=tuning.seed)

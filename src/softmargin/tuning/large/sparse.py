@@ -30,11 +30,11 @@ from softmargin.policy import POLICY
 from softmargin.rows import RowSource, ThinnedEncoding, TrainingRows, merge_rows
 from softmargin.search import LBFGS, Evaluation, notify
 from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
-from softmargin.tuning.hyperprior import bind_prior
+from softmargin.tuning.hyperprior import LogDensity, bind_prior
 from softmargin.tuning.latent import fit_latent
 from softmargin.tuning.model import LatentModel
 from softmargin.tuning.objective import path_row
-from softmargin.tuning.settings import Tuning
+from softmargin.tuning.settings import Callback, Tuning
 
 SIZE = POLICY.size
 
@@ -112,41 +112,73 @@ def _learn(
 ) -> tuple[Array, float, list[dict[str, Any]]]:
     """Stages 1 and 2: coordinates, objective and path."""
     order = np.random.RandomState(tuning.seed).permutation(len(sample.y))
-    z, path = start, []
+    z, hint, path = start, None, []
     if z is None:
         subset = _some(sample, np.sort(_with_both_signs(order, sample.y)))
         rows = merge_rows(subset.X, subset.y, subset.weight)
         first = fit_latent(rows, coordinates.kernel, coordinates.likelihood, spread, replace(tuning, inference=EP()))
-        z, path = first.z, first.path
+        z, path, hint = first.z, first.path, coordinates.hinted(first.z, tuning.hint)
     if tuning.criterion is None:
         coordinates = coordinates.with_likelihood(coordinates.likelihood.normalised())
     part = _some(sample, np.sort(order[: SIZE.refine_rows]))
     log_prior = bind_prior(tuning.hyperprior, coordinates, spread, part.X)
-    Z = inducing_points(part.X, coordinates.model(z).kernel, min(SIZE.refine_inducing, len(part.y)), tuning.seed)
-    dtype = "float32" if len(part.y) > SIZE.refine_float32_above else "float64"
-    solver = Sparse(tol=SIZE.gap * len(Z), max_iter=SIZE.max_passes, dtype=dtype, gradient=True)
-    last: list[SparsePosterior] = []
-    callback = tuning.callback or (lambda evaluation, model: None)
-
-    def objective(z: Array) -> Evaluation:
-        model = coordinates.model(z)
-        posterior = _quietly(
-            solver, part.X, part.y, model.likelihood, model.kernel, part.weight, Z, last[-1] if last else None
-        )
-        # A likelihood with initial sites of its own is better started from them.
-        last[:] = [posterior] if model.likelihood.initial_sites(np.zeros(1)) is None else []
-        prior, d_prior = (0.0, 0.0) if log_prior is None else log_prior(z)
-        assert posterior.d_theta is not None
-        gradient = coordinates.chain(z, posterior.d_theta, posterior.d_params) + d_prior
-        value = posterior.log_evidence + prior
-        evaluation = Evaluation(np.array(z), value, gradient, posterior.log_evidence, posterior)
-        path.append({"start": 0, **path_row(evaluation, "sparse", coordinates)})
-        notify(evaluation, lambda e: callback(e, lambda: _latent_model(*model, posterior, path, value, z)))
-        return evaluation
-
+    begun = []
+    for point in (z, hint):
+        if point is not None:
+            objective = _SparseObjective.at(point, part, coordinates, log_prior, tuning, path)
+            begun.append((objective(point).value, objective, point))
+    _, objective, z = max(begun, key=lambda start: start[0])
     search = LBFGS(max_iter=min(_iterations(tuning), SIZE.refine_iterations), tol=SIZE.refine_tol)
     result = search.maximise(objective, z, coordinates.bounds)
     return result.best.z, result.best.value, path
+
+
+@dataclass
+class _SparseObjective:
+    """The sparse bound plus log hyperprior at z, at fixed rows and inducing points, with its gradient."""
+
+    part: Sample
+    coordinates: Coordinates
+    Z: Array
+    solver: Sparse
+    log_prior: LogDensity | None
+    path: list[dict[str, Any]]
+    callback: Callback | None
+    last: SparsePosterior | None = None
+
+    @classmethod
+    def at(
+        cls,
+        z: Array,
+        part: Sample,
+        coordinates: Coordinates,
+        log_prior: LogDensity | None,
+        tuning: Tuning,
+        path: list[dict[str, Any]],
+    ) -> "_SparseObjective":
+        """With inducing points for the length scales of z."""
+        Z = inducing_points(part.X, coordinates.model(z).kernel, min(SIZE.refine_inducing, len(part.y)), tuning.seed)
+        dtype = "float32" if len(part.y) > SIZE.refine_float32_above else "float64"
+        solver = Sparse(tol=SIZE.gap * len(Z), max_iter=SIZE.max_passes, dtype=dtype, gradient=True)
+        return cls(part, coordinates, Z, solver, log_prior, path, tuning.callback)
+
+    def __call__(self, z: Array) -> Evaluation:
+        """Evaluate at z."""
+        model, part = self.coordinates.model(z), self.part
+        posterior = _quietly(
+            self.solver, part.X, part.y, model.likelihood, model.kernel, part.weight, self.Z, self.last
+        )
+        # A likelihood with initial sites of its own is better started from them.
+        self.last = posterior if model.likelihood.initial_sites(np.zeros(1)) is None else None
+        prior, d_prior = (0.0, 0.0) if self.log_prior is None else self.log_prior(z)
+        assert posterior.d_theta is not None
+        gradient = self.coordinates.chain(z, posterior.d_theta, posterior.d_params) + d_prior
+        value = posterior.log_evidence + prior
+        evaluation = Evaluation(np.array(z), value, gradient, posterior.log_evidence, posterior)
+        self.path.append({"start": 0, **path_row(evaluation, "sparse", self.coordinates)})
+        callback = self.callback or (lambda evaluation, model: None)
+        notify(evaluation, lambda e: callback(e, lambda: _latent_model(*model, posterior, self.path, value, z)))
+        return evaluation
 
 
 def _iterations(tuning: Tuning) -> int:
