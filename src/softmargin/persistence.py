@@ -11,6 +11,7 @@ import os
 import platform
 import stat
 import sys
+import warnings
 import zipfile
 from collections.abc import Sequence
 from dataclasses import is_dataclass
@@ -234,7 +235,10 @@ def _try_out(estimator: Any, size: int) -> None:
     width = int(last.n_features_in_)
     if not 0 < width <= allowed_size(size):
         raise ValueError(f"a model of {width} columns cannot be in {size} bytes")
-    answer = last.predict(np.zeros((1, width)))
+    with warnings.catch_warnings():
+        # The row of zeros has no column names.
+        warnings.simplefilter("ignore", UserWarning)
+        answer = last.predict(np.zeros((1, width)))
     if np.shape(answer)[:1] != (1,):
         raise ValueError("its arrays have shapes that do not fit each other")
 

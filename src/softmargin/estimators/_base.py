@@ -17,10 +17,10 @@ from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks
 from softmargin.estimators._checks import check_choice, check_fraction, check_gram, check_number, check_part
 from softmargin.estimators._progress import Progress
 from softmargin.inference import EP, INFERENCES, REPRODUCTIONS, Inference, Sparse
-from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, evaluate
+from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, check_kernel, evaluate
 from softmargin.likelihoods import LIKELIHOODS, Likelihood
 from softmargin.policy import POLICY
-from softmargin.rows import CheckedRows, check_rows, is_dask
+from softmargin.rows import CheckedRows, check_input_sizes, check_rows, is_dask
 from softmargin.search import SEARCHES, Evaluation, Search
 from softmargin.tuning import HyperPrior, LatentModel, Tuning, part_of
 
@@ -37,7 +37,9 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
     _is_classifier: bool
 
     def _check_parameters(self) -> None:
-        if isinstance(self.kernel, type) or not (self.kernel is None or callable(self.kernel)):
+        if isinstance(self.kernel, Kernel):
+            check_kernel(self.kernel)
+        elif isinstance(self.kernel, type) or not (self.kernel is None or callable(self.kernel)):
             check_choice("kernel", self.kernel, [None, *KERNEL_NAMES])
         check_number("C", self.C, low=0, strict=True, optional=True)
         self._check_loss()
@@ -174,7 +176,9 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
 
     def _validate_new(self, X: MatrixLike) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        check_input_sizes(X)
+        return X
 
     # -- the end of a fit ----------------------------------------------------------------------------------------
 

@@ -7,9 +7,11 @@ scikit-learn's `eval_gradient`: a search only ever needs the contraction sum_ij 
 """
 
 from softmargin.kernels._blocks import row_blocks
+from softmargin.kernels._check import check_kernel
 from softmargin.kernels._columns import ColumnKernel, TiedKernel
 from softmargin.kernels._evaluate import (
     KernelEvaluation,
+    KernelOverflowError,
     contract,
     contract_cross,
     contract_diag,
@@ -33,11 +35,13 @@ __all__ = [
     "Coefficients",
     "ColumnKernel",
     "KernelEvaluation",
+    "KernelOverflowError",
     "Layout",
     "NoInputDerivativeError",
     "PrecomputedKernel",
     "Role",
     "TiedKernel",
+    "check_kernel",
     "column_scales",
     "contract",
     "contract_cross",

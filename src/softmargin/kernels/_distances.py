@@ -15,6 +15,8 @@ Inputs = Any
 # its differences; the errors left are under 1e-12, in the distance itself or (smooth profiles) in its square.
 NEAR = 1e-3
 LARGE_NORM = 250.0
+FARTHEST = 1e150
+"""Length scales from the centre, beyond which a distance has no square."""
 
 
 def as_inputs(X: Inputs) -> Inputs:
@@ -61,13 +63,26 @@ def row_norms(A: Inputs) -> Array:
     return np.einsum("ij,ij->i", A, A)
 
 
+def within_range(A: Inputs, largest: float = FARTHEST) -> Inputs:
+    """The rows moved to where their squares are finite: as far from everything else as before, in effect."""
+    if sparse.issparse(A):
+        A = A.copy()
+        A.data = np.clip(A.data, -largest, largest)
+        return A
+    return np.clip(A, -largest, largest)
+
+
 def squared_distances(A: Inputs, B: Inputs, *, smooth: bool) -> Array:
     """|a_i - b_j|^2, shape (n, m); for B = A exactly symmetric with an exactly zero diagonal.
 
     `smooth` says that the kernel is a smooth function of the squared distance. The exponential of the plain
     distance is not: its cusp turns an error of 1e-16 in the square of a tiny distance into 1e-8.
     """
+    same = A is B
     a2, b2 = row_norms(A), row_norms(B)
+    if not (np.all(np.isfinite(a2)) and np.all(np.isfinite(b2))):
+        A, B = within_range(A), within_range(B)
+        a2, b2 = row_norms(A), row_norms(B)
     D = inner_products(A, B)
     refine = not smooth or max(a2.max(initial=0.0), b2.max(initial=0.0)) > LARGE_NORM
     for rows in row_blocks(*D.shape):
@@ -77,9 +92,11 @@ def squared_distances(A: Inputs, B: Inputs, *, smooth: bool) -> Array:
         np.maximum(block, 0.0, out=block)
         if refine:
             norms *= NEAR
-            norms *= norms
+            # An infinite limit asks for the plain differences, which is right.
+            with np.errstate(over="ignore"):
+                norms *= norms
             _recompute_near(block, A[rows], B, block < norms)
-    if A is B:
+    if same:
         np.fill_diagonal(D, 0.0)
     return D
 

@@ -6,6 +6,7 @@ their matrices; sums, products and powers are recomputed from them block by bloc
     d(k1 + k2) = dk1 + dk2,    d(k1 k2) = k2 dk1 + k1 dk2,    d(k^p) = p k^(p-1) dk.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -27,6 +28,10 @@ from softmargin.kernels._distances import Inputs, as_inputs
 from softmargin.kernels._leaves import Constant, Diagonal, Dot, Foreign, ForeignDiagonal, Node, White
 from softmargin.kernels._named import PrecomputedKernel
 from softmargin.kernels._radial import Radial, profile_of
+
+
+class KernelOverflowError(ValueError):
+    """Kernel values that are not finite."""
 
 
 @dataclass(frozen=True)
@@ -176,8 +181,18 @@ def _diagonal_tree(kernel: Kernel, X: Inputs) -> Node:
 
 def _fill(node: Node, shape: tuple[int, int]) -> Array:
     K = np.empty(shape)
-    for s in row_blocks(*shape):
-        K[s] = node.rows(s)
+    # What overflows is found below; what underflows is zero.
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for s in row_blocks(*shape):
+            K[s] = node.rows(s)
+        total = float(np.sum(K))
+    # One sum instead of a look at every entry; it may overflow where the entries do not.
+    if not math.isfinite(total) and not np.all(np.isfinite(K)):
+        raise KernelOverflowError(
+            "the kernel's values are not finite at these inputs: a power of numbers of this size overflows, or a "
+            "hyperparameter is zero or not finite. Standardise the inputs, and give starting values and bounds that "
+            "fit their units"
+        )
     return K
 
 

@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Product, Su
 
 from softmargin.kernels._blocks import row_blocks
 from softmargin.kernels._columns import TiedKernel
-from softmargin.kernels._distances import Inputs, as_inputs, row_norms, scale_inputs
+from softmargin.kernels._distances import Inputs, as_inputs, row_norms, scale_inputs, within_range
 from softmargin.kernels._evaluate import gram
 from softmargin.kernels._exponential import decay
 from softmargin.kernels._radial import Gaussian, Profile, _length_scale, profile_of
@@ -21,6 +21,8 @@ from softmargin.kernels._radial import Gaussian, Profile, _length_scale, profile
 Single = NDArray[np.float32]
 Leaf = Callable[[slice, Single], Single | np.float32]
 """Evaluates some rows, into the given memory or as a constant."""
+FARTHEST_SINGLE = 1e15
+"""Length scales from the centre, beyond which a distance has no square in single precision."""
 
 
 def gram_float32(kernel: Kernel, X: Inputs, Z: Inputs, out: Single | None = None) -> Single:
@@ -78,6 +80,7 @@ def _combined(combine: np.ufunc, left: Leaf, right: Leaf) -> Leaf:
 
 
 def _radial(profile: Profile, A: Inputs, B: Inputs) -> Leaf:
+    A, B = within_range(A, FARTHEST_SINGLE), within_range(B, FARTHEST_SINGLE)
     left = np.empty((A.shape[0], A.shape[1] + 2), dtype=np.float32)
     np.multiply(A, -2, out=left[:, :-2], casting="same_kind")
     left[:, -2], left[:, -1] = row_norms(A), 1

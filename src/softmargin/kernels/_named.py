@@ -178,7 +178,12 @@ def _dot_product(kernel: str, norm: float) -> Kernel:
     else:
         # sigma_0^2 = |x|^2 weighs every degree.
         root = math.sqrt(norm)
-        typical = (2.0 * norm) ** POLICY.kernel.degree
+        typical = math.prod([2.0 * norm] * POLICY.kernel.degree)
         shape = Exponentiation(DotProduct(root, (1e-2 * root, 1e2 * root)), POLICY.kernel.degree)
     low, high = POLICY.kernel.amplitude_bounds
+    if not (0 < typical < math.inf and low / typical > 0 and math.isfinite(high / typical)):
+        raise ValueError(
+            f"kernel={kernel!r} takes powers of the raw inputs, whose size of {math.sqrt(norm):.2g} is out of range; "
+            "standardise the inputs first"
+        )
     return ConstantKernel(POLICY.kernel.amplitude / typical, (low / typical, high / typical)) * shape

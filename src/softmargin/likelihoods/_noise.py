@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy.integrate import cumulative_trapezoid
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from softmargin.likelihoods._protocol import Array
 from softmargin.likelihoods.integrals.quadrature import Rows, integrate
@@ -18,6 +18,8 @@ NEGLIGIBLE = 1e-6
 N_TABLE, TABLE_REACH = 40_001, 1e7
 """Entries of the table that samples are drawn from, and its reach in units of the noise."""
 MAX_STEPS = 200
+WIDEST = 1e8
+"""Width of the Gaussian, in units of the noise, above which the noise cannot be seen in their sum."""
 
 
 class NoiseDefaults:
@@ -45,6 +47,11 @@ class NoiseDefaults:
     def noise_quantile(self, level: float, s: Array) -> Array:
         """Invert `noise_cdf` at a level, shape (n,): Newton's method inside a bracket."""
         s = np.asarray(s, dtype=float)
+        wide = s > WIDEST * _unit(self)
+        if np.any(wide):
+            quantile: Array = s * ndtri(level)
+            quantile[~wide] = self.noise_quantile(level, s[~wide]) if not np.all(wide) else 0.0
+            return quantile
         unit = np.maximum(s, _unit(self))
         low, high = -unit, unit.copy()
         for end, sign in ((low, 1.0), (high, -1.0)):

@@ -6,6 +6,7 @@ of a lost worker are recomputed. Importing it does not import Dask; a Dask colle
 
 from softmargin.rows._collections import blockwise, is_dask
 from softmargin.rows._dask import FAN_IN, DaskRows
+from softmargin.rows._sizes import check_input_sizes
 from softmargin.rows._workspace import Workspace
 from softmargin.rows.encodings import ClassEncoding, PairEncoding, ScaledEncoding, ThinnedEncoding
 from softmargin.rows.source import BLOCK_ROWS, Encoded, Encoding, LocalRows, Mappable, Mapped, RowSource, Summable
@@ -31,6 +32,7 @@ __all__ = [
     "TrainingRows",
     "Workspace",
     "blockwise",
+    "check_input_sizes",
     "check_rows",
     "check_weights",
     "class_weights",

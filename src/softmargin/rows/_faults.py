@@ -6,6 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from softmargin.rows._sizes import LARGEST, input_size_fault, target_size_fault
+
 SHOWN = 5
 """Columns that an error names."""
 
@@ -68,7 +70,8 @@ def _input_fault(X: NDArray[Any], names: Sequence[str]) -> str:
     bad = ~np.all(np.isfinite(values), axis=0)
     if np.any(bad):
         return f"Input X contains NaN or infinity ({_columns(bad, names)}); fill or drop these rows first"
-    return ""
+    # A block of tiny numbers may belong to a column of larger ones.
+    return input_size_fault(values, names, training=False)
 
 
 def _target_fault(y: NDArray[Any], numeric: bool) -> str:
@@ -77,6 +80,8 @@ def _target_fault(y: NDArray[Any], numeric: bool) -> str:
         if values is None:
             return f"y holds {y.dtype} values that are no numbers; a regression needs numbers"
         missing = ~np.isfinite(values)
+        if not np.any(missing) and np.abs(values).max(initial=0.0) > LARGEST:
+            return target_size_fault(values)
     elif y.dtype.kind == "f":
         missing = ~np.isfinite(y)
     else:

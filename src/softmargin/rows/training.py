@@ -135,7 +135,8 @@ def spread_of(X: Any, weight: Array | None) -> Array:
         stored = X.tocsr(copy=True)
         row_weight = np.repeat(w, np.diff(stored.indptr))
         squares = row_weight * (stored.data - mean[stored.indices]) ** 2
-        variance = np.bincount(stored.indices, weights=squares, minlength=X.shape[1])
+        # Without stored entries bincount gives integers.
+        variance = np.bincount(stored.indices, weights=squares, minlength=X.shape[1]).astype(np.float64)
         zero_weight = 1 - np.bincount(stored.indices, weights=row_weight, minlength=X.shape[1])
         full = np.bincount(stored.indices, minlength=X.shape[1]) == X.shape[0]
         variance += np.where(full, 0.0, mean**2 * zero_weight)

@@ -1,8 +1,9 @@
 """One validator for every source of rows: arrays, frames, CSR matrices, memory maps and Dask collections.
 
 All of them are checked for the same things, in the same words: two dimensions, at least one row and one column, finite
-numbers, a target and a weight for every row, weights that are not negative and not all zero. What a Dask collection
-holds is checked block by block in one pass, and an error names the block and the column.
+numbers of a size whose squares are finite too, a target and a weight for every row, weights that are not negative and
+not all zero. What a Dask collection holds is checked block by block in one pass, and an error names the block and the
+column.
 """
 
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from softmargin.rows._collections import is_dask
 from softmargin.rows._dask import DaskRows
+from softmargin.rows._sizes import input_size_fault, target_size_fault
 from softmargin.rows.source import LocalRows
 
 
@@ -66,6 +68,9 @@ def check_rows(
     X, y = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=dtype, ensure_min_samples=1, y_numeric=numeric_target, reset=reset
     )
+    fault = input_size_fault(X) or (target_size_fault(y) if numeric_target else "")
+    if fault:
+        raise ValueError(fault)
     weight = None
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64)

@@ -74,8 +74,11 @@ def with_positive_diagonal(K: Array) -> Array:
 def site_gaussian(K: Array, tau: Array, nu: Array) -> SiteGaussian:
     """Combine the prior N(0, K) with the sites.
 
-    Raises `NotPositiveDefiniteError` if negative sites make the posterior improper.
+    Raises `NotPositiveDefiniteError` if negative sites make the posterior improper, or if sites are not finite (1 + v h
+    of `match_moments` has no digits left where a site outweighs its cavity by more than 1e16).
     """
+    if not (np.all(np.isfinite(tau)) and np.all(np.isfinite(nu))):
+        raise NotPositiveDefiniteError("the sites are not finite")
     weakest = WEAKEST_SITE / np.maximum(np.diag(K), np.finfo(float).tiny)
     tau = np.where(np.abs(tau) < weakest, weakest, tau)
     root = np.sqrt(np.abs(tau))

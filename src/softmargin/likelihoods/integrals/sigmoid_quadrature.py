@@ -188,6 +188,15 @@ def _fill_moments(m, v, C, w, kind, edges, bends, peaks, sums, out):
             if heights[j] > top - _DROP:
                 for end in range(j, j + 2):
                     _walk(modes[j], edges[end], peak, top, m[i], v[i], C, w[i], kind, bends, sums)
+        if sums[0] <= 0:
+            # The Gaussian is narrower than the distance between numbers of the size of m: a point.
+            r, dr = _r(m[i], kind)
+            q = _q(C * r)
+            out[0, i] = w[i] * _log_p(C * r)
+            out[1, i] = w[i] * C * dr * q
+            out[2, i] = -w[i] * C * C * dr * dr * q * (1 - q)
+            out[3, i] = w[i] * r * q
+            continue
         slope = sums[2] / sums[0]
         out[0, i] = top + math.log(sums[0]) - 0.5 * math.log(2 * math.pi * v[i])
         out[1, i] = w[i] * slope

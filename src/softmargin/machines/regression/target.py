@@ -136,7 +136,7 @@ def target_likelihood(
     for name in fixed:
         if name not in template.param_names:
             raise ValueError(
-                f"{name}={fixed[name]:g} is given, but loss={template.name!r} has the parameters "
+                f"{name}={given[name][0]:g} is given, but loss={template.name!r} has the parameters "
                 f"{', '.join(template.param_names)}; leave {name}=None"
             )
     template = replace(template, **fixed)

@@ -1,0 +1,110 @@
+"""Many cases in batches, with a state that survives an interrupt."""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from hypothesis.internal.conjecture.data import ConjectureData
+
+from .case import Case
+from .oracle import GOOD, KINDS, Outcome, judge
+from .shrink import shrink
+from .strategies import cases
+
+BATCH = 50
+"""Cases between two writes of the state."""
+
+
+@dataclass
+class State:
+    """What is known so far."""
+
+    seconds: float = 0.0
+    """CPU time of all cases."""
+    slowest: float = 0.0
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Number of cases of each estimator and kind of outcome."""
+    refusals: dict[str, int] = field(default_factory=dict)
+    """How often each refusal was met, by the start of its message."""
+    failures: list[dict[str, Any]] = field(default_factory=list)
+    """Number, kind, note and shrunk case of each failure."""
+
+    @classmethod
+    def read(cls, path: Path) -> "State":
+        """The state in a file, or a new one."""
+        return cls(**json.loads(path.read_text())) if path.exists() else cls()
+
+    def write(self, path: Path) -> None:
+        """Replace the file in one step."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_suffix(".part")
+        part.write_text(json.dumps(asdict(self), indent=1))
+        part.replace(path)
+
+    @property
+    def n_cases(self) -> int:
+        """Cases run."""
+        return sum(sum(kinds.values()) for kinds in self.counts.values())
+
+    @property
+    def n_failures(self) -> int:
+        """Cases whose outcome is not good."""
+        return sum(n for kinds in self.counts.values() for kind, n in kinds.items() if kind not in GOOD)
+
+    def note(self, case: Case, outcome: Outcome) -> None:
+        """Count one case."""
+        kinds = self.counts.setdefault(case.estimator, dict.fromkeys(KINDS, 0))
+        kinds[outcome.kind] += 1
+        self.seconds += outcome.seconds
+        self.slowest = max(self.slowest, outcome.seconds)
+        if outcome.kind == "refused":
+            refusals = Counter(self.refusals)
+            refusals[outcome.note[:60]] += 1
+            self.refusals = dict(refusals)
+
+
+def draw_case(number: int) -> Case:
+    """The case of a number; each number draws afresh, while `hypothesis.given` varies what it has drawn before."""
+    return ConjectureData(random=Random(number)).draw(cases())
+
+
+def run(n_cases: int, path: Path, *, seconds: float, say: Callable[[str], object]) -> State:
+    """Continue until `n_cases` have been run, or for some CPU time."""
+    state, start = State.read(path), time.process_time()
+    while state.n_cases < n_cases and time.process_time() - start < seconds:
+        for number in range(state.n_cases, min(state.n_cases + BATCH, n_cases)):
+            case = draw_case(number)
+            outcome = judge(case)
+            state.note(case, outcome)
+            if not outcome.is_good:
+                state.failures.append(describe(number, case, outcome))
+                say(f"{outcome.kind}: {state.failures[-1]['note']}\n    {state.failures[-1]['case']}")
+        state.write(path)
+    return state
+
+
+def describe(number: int, case: Case, outcome: Outcome) -> dict[str, Any]:
+    """A failure, shrunk."""
+    small = shrink(case, outcome.kind)
+    return {"number": number, "kind": outcome.kind, "note": judge(small).note, "case": repr(small)}
+
+
+def recheck(path: Path, *, say: Callable[[str], object]) -> State:
+    """Run the failures again; those that are mended count as what they are now."""
+    state, kept = State.read(path), []
+    for failure in state.failures:
+        case = draw_case(int(failure["number"]))
+        outcome = judge(case)
+        state.counts[case.estimator][failure["kind"]] -= 1
+        state.counts[case.estimator][outcome.kind] += 1
+        if not outcome.is_good:
+            kept.append(describe(int(failure["number"]), case, outcome))
+            say(f"{outcome.kind}: {kept[-1]['note']}\n    {kept[-1]['case']}")
+    state.failures = kept
+    state.write(path)
+    return state

@@ -1,0 +1,125 @@
+"""Run a case and name its outcome.
+
+=========  ====================================================================================================
+fitted     finite answers that agree with each other, and the relation holds
+refused    a ValueError or TypeError that our code or scikit-learn's validation raised on purpose
+crash      any other exception
+wrong      answers that cannot be right, or a relation that does not hold
+leak       a warning that is not documented
+hang       more CPU time than `LIMIT`
+=========  ====================================================================================================
+"""
+
+import linecache
+import signal
+import time
+import traceback
+import warnings
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+from .answers import Wrong
+from .case import Case
+from .problem import make_problem
+from .relations import answers, check_relation, fit
+
+KINDS = ("fitted", "refused", "crash", "wrong", "leak", "hang")
+GOOD = ("fitted", "refused")
+LIMIT = 20.0
+"""CPU seconds of a case, in which there may be three fits."""
+WARNINGS = (
+    "The number of unique classes is greater than 50%",  # scikit-learn's validation of labels
+    "are taken for gross errors and left out",
+    "the kernel imitates noise",
+)
+"""Documented warnings that are no ConvergenceWarning."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a case came to."""
+
+    kind: str
+    note: str
+    """The message, or an empty string."""
+    seconds: float
+    """CPU time."""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing has to be mended."""
+        return self.kind in GOOD
+
+
+class Hang(BaseException):
+    """Raised inside a case that takes too long; nothing catches it on the way."""
+
+
+def judge(case: Case) -> Outcome:
+    """Run a case; one that seems to hang is run again, since compilation takes time once."""
+    outcome = _judge(case)
+    return _judge(case) if outcome.kind == "hang" else outcome
+
+
+def _judge(case: Case) -> Outcome:
+    start = time.process_time()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        before = signal.signal(signal.SIGPROF, _interrupt)
+        signal.setitimer(signal.ITIMER_PROF, LIMIT)
+        try:
+            kind, note = _run(case)
+        except Hang:
+            kind, note = "hang", f"more than {LIMIT:g} CPU s"
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
+    leaks = [w for w in caught if not _is_documented_warning(w)]
+    if leaks and kind in GOOD:
+        kind, note = "leak", f"{leaks[0].category.__name__}: {leaks[0].message} ({_place(leaks[0])})"
+    return Outcome(kind, note, time.process_time() - start)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise Hang
+
+
+def _run(case: Case) -> tuple[str, str]:
+    try:
+        problem = make_problem(case)
+        model = fit(case, problem)
+        expected = answers(case, problem, model)
+        check_relation(case, problem, model, expected)
+    except Wrong as error:
+        return "wrong", str(error)
+    except Exception as error:
+        note = f"{type(error).__name__}: {error}"
+        return ("refused", note) if is_documented(error) else ("crash", f"{note} ({_last_frame(error)})")
+    return "fitted", ""
+
+
+def is_documented(error: Exception) -> bool:
+    """Whether an exception was raised on purpose, by the library or by scikit-learn's validation."""
+    if not isinstance(error, ValueError | TypeError | NotFittedError) or isinstance(error, np.linalg.LinAlgError):
+        return False
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    line = linecache.getline(frame.filename, frame.lineno or 0).strip()
+    return ("/softmargin/" in frame.filename or "/sklearn/" in frame.filename) and line.startswith("raise")
+
+
+def _last_frame(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [f for f in frames if "/softmargin/" in f.filename] or list(frames)
+    return f"{ours[-1].filename.split('/softmargin/')[-1]}:{ours[-1].lineno}"
+
+
+def _is_documented_warning(warning: Any) -> bool:
+    return issubclass(warning.category, ConvergenceWarning) or any(text in str(warning.message) for text in WARNINGS)
+
+
+def _place(warning: Any) -> str:
+    return f"{'/'.join(warning.filename.split('/')[-2:])}:{warning.lineno}"

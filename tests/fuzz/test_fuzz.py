@@ -1,0 +1,20 @@
+"""A few hundred random problems: only documented refusals, finite answers that agree, relations that hold."""
+
+import pytest
+
+from .campaign import draw_case
+from .oracle import judge
+from .shrink import shrink
+
+N_CASES = 200
+PIECES = 8
+
+
+@pytest.mark.parametrize("piece", range(PIECES))
+def test_random_problems(piece):
+    for number in range(piece, N_CASES, PIECES):
+        case = draw_case(number)
+        outcome = judge(case)
+        if not outcome.is_good:
+            small = shrink(case, outcome.kind)
+            pytest.fail(f"case {number} is {outcome.kind} ({outcome.note}); python -m tests.fuzz --case '{small!r}'")
