@@ -41,8 +41,9 @@ format: $(VENV)/.stamp-lint
 docs: $(VENV)/.stamp-docs
 	MPLBACKEND=Agg $(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
+# Continues where it was interrupted; the state is in build/.
 fuzz: $(VENV)/.stamp-test
-	$(ONE_THREAD) $(BIN)/python -m tests.fuzz
+	$(ONE_THREAD) $(BIN)/python -m tests.fuzz --cases 100000 --record
 
 build: $(VENV)/.stamp-dev
 	$(BIN)/nox -s build

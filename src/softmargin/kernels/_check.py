@@ -21,9 +21,10 @@ def check_kernel(kernel: Kernel) -> None:
             f"kernel={kernel!r} stands for several kernel matrices, where one is needed; give the sum of its parts, or "
             "fit an estimator for each"
         )
+    params = kernel.get_params()
     for h in kernel.hyperparameters:
-        if h.fixed:
-            continue
+        if h.fixed or h.name not in params:
+            continue  # what a fit makes itself, of a kernel given by name
         bounds = np.atleast_2d(np.asarray(h.bounds, dtype=float))
         if not np.all(np.isfinite(bounds) & (bounds > 0)):
             low, high = bounds[0]
@@ -31,7 +32,7 @@ def check_kernel(kernel: Kernel) -> None:
                 f"the bounds ({low:g}, {high:g}) of {h.name} in kernel={kernel!r} must be finite, positive numbers; "
                 "give such numbers, e.g. (1e-5, 1e5), or 'fixed'"
             )
-        value = np.asarray(kernel.get_params()[h.name], dtype=float)
+        value = np.asarray(params[h.name], dtype=float)
         if not np.all(np.isfinite(value) & (value > 0)):
             raise ValueError(
                 f"{h.name}={value} in kernel={kernel!r} must be positive and finite, since its logarithm is learnt; "
