@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from softmargin._typing import Attributes, MatrixLike, PartLike, VectorLike
 from softmargin.criteria import CRITERIA, Criterion, Problem
 from softmargin.estimators._answers import AnswersMixin
+from softmargin.estimators._bounds import warn_of_bounds
 from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks
 from softmargin.estimators._checks import check_choice, check_fraction, check_gram, check_number, check_part
 from softmargin.estimators._progress import Progress
@@ -186,6 +187,12 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
         """Replace all fitted attributes in one step: an interrupt leaves the old ones or the new ones, whole."""
         kept = {name: value for name, value in vars(self).items() if not _is_fitted_name(name)}
         self.__dict__ = {**kept, **fitted}
+
+    def _warn_of_bounds(self) -> None:
+        """Warn if a hyperparameter of a kernel object was learnt to lie on its bound."""
+        learnt = vars(self).get("kernel_")
+        if isinstance(self.kernel, Kernel) and self.search is not None and learnt is not None:
+            warn_of_bounds(self.kernel, learnt if isinstance(learnt, list) else [learnt])
 
     def _columns(self) -> Attributes:
         """The fitted attributes that name the columns."""

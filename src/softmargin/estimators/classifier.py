@@ -232,6 +232,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
             fitted = fit_classification(checked.source, settings, self._make_callback(tasks, attributes, progress))
         self._assign({**columns, **class_attributes(fitted)})
         tasks.end()
+        self._warn_of_bounds()
         return self
 
     @available_if(can_stream)

@@ -223,6 +223,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
             fitted = fit_regression(checked.source, settings, self._make_callback(tasks, attributes, progress))
         self._assign({**columns, **target_attributes(fitted)})
         tasks.end()
+        self._warn_of_bounds()
         return self
 
     @available_if(can_stream)
