@@ -1,13 +1,16 @@
 """Repeated trials of one tuning: the same data, another seed and, for a deterministic search, another start."""
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin.estimators import BayesianSVC
+from softmargin.estimators._bounds import ON_BOUND
 from softmargin.kernels import make_kernel
 from softmargin.search import SEARCHES
 from softmargin.tuning import part_of
@@ -25,10 +28,15 @@ def fit_trial(estimator: BayesianSVC, X: Any, y: Any, seed: int, draw: Draw | No
     trial = clone(estimator)
     trial.set_params(random_state=seed)
     search: Any = part_of(trial.search, SEARCHES)
+    named = not isinstance(trial.kernel, Kernel)
     if search is not None and search.needs_gradient and trial.kernel != "precomputed":
         kernel = make_kernel(trial.kernel, X.shape[1], np.std(X, axis=0))
         trial.set_params(kernel=(draw or _draw)(kernel, np.random.RandomState(seed)))
-    fitted: BayesianSVC = trial.fit(X, y)
+    with warnings.catch_warnings():
+        if named:
+            # The bounds are those of the named kernel, which nobody has chosen.
+            warnings.filterwarnings("ignore", message=ON_BOUND, category=ConvergenceWarning)
+        fitted: BayesianSVC = trial.fit(X, y)
     return fitted
 
 

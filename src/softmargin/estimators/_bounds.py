@@ -7,6 +7,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 
+ON_BOUND = ".* its (lower|upper) bound: a better value may lie beyond"
+"""What matches the warning, for `warnings.filterwarnings`."""
 CLOSE = 1e-6
 """Distance of a logarithm from its bound at which it lies on it."""
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from softmargin.rows._collections import is_dask
+from softmargin.rows._collections import as_dask_array, is_dask
 from softmargin.rows._dask import DaskRows
 from softmargin.rows._sizes import input_size_fault, target_size_fault
-from softmargin.rows.source import LocalRows
+from softmargin.rows.source import BLOCK_ROWS, LocalRows
 
 
 @dataclass(frozen=True)
@@ -98,6 +98,7 @@ def _check_dask(X: Any, y: Any, sample_weight: Any, *, numeric_target: bool) -> 
     names = np.asarray(X.columns, dtype=object) if hasattr(X, "columns") else None
     if X.shape[1] == 0:
         raise ValueError("Found array with 0 feature(s) while a minimum of 1 is required.")
+    X, y, sample_weight = (as_dask_array(part) if is_dask(part) else part for part in (X, y, sample_weight))
     rows = DaskRows.of(X, y, sample_weight)
     if rows.n_rows == 0:
         raise ValueError(
@@ -106,4 +107,7 @@ def _check_dask(X: Any, y: Any, sample_weight: Any, *, numeric_target: bool) -> 
     columns = list(map(str, range(rows.n_features) if names is None else names))
     smallest, largest = rows.check(columns, numeric_target=numeric_target)
     check_weights(smallest, largest)
+    if rows.n_rows > BLOCK_ROWS:
+        # An error names the user's own chunk; sums are over blocks that do not depend on it.
+        rows = DaskRows.of(X, y, sample_weight, align=True)
     return CheckedRows(rows, rows.n_features, names)
