@@ -125,7 +125,7 @@ def test_shapes_that_do_not_match_are_an_error():
 
 
 def halting(encoding, folder):
-    """An encoding whose first call halts its task until the process is killed; later calls go on undisturbed.
+    """An encoding that halts one task of each pass that the folder asks for, so that its worker can be killed.
 
     A pass encodes its blocks inside the tasks that sum them up; nothing else on the workers encodes anything. The task
     leaves a file with its process and the number of its rows and never gets beyond it: the file "survived" would tell.
@@ -133,34 +133,36 @@ def halting(encoding, folder):
 
     # A function within a function travels to the workers by value: they cannot import this module.
     def encode(y, weight):
-        try:
-            with open(folder / "halted", "x") as file:
-                file.write(f"{os.getpid()} {len(y)}\n")
-        except FileExistsError:
-            return encoding(y, weight)
-        time.sleep(60)
-        (folder / "survived").touch()
+        asked = sorted(folder.glob("halt-*"))
+        if asked:
+            try:
+                with open(folder / asked[-1].name.replace("halt", "halted"), "x") as file:
+                    file.write(f"{os.getpid()} {len(y)}\n")
+            except FileExistsError:
+                return encoding(y, weight)
+            time.sleep(60)
+            (folder / "survived").touch()
         return encoding(y, weight)
 
     return encode
 
 
-def kill_when_halted(folder, killed):
-    """Wait until a task says that it is summing a block up, and kill its process."""
-    while True:
-        text = (folder / "halted").read_text() if (folder / "halted").exists() else ""
-        if text.endswith("\n"):
-            pid, rows = map(int, text.split())
-            os.kill(pid, signal.SIGKILL)
-            killed.append((pid, rows))
-            return
-        time.sleep(0.02)
+def kill_when_halted(folder, killed, kills):
+    """Wait until a task says that it is summing a block up, and kill its process; so many times."""
+    for kill in range(kills):
+        path = folder / f"halted-{kill}"
+        while not (path.exists() and path.read_text().endswith("\n")):
+            time.sleep(0.02)
+        pid, rows = map(int, path.read_text().split())
+        os.kill(pid, signal.SIGKILL)
+        killed.append((pid, rows))
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this platform")
 @pytest.mark.usefixtures("small_sample")
 @pytest.mark.filterwarnings("ignore")
-def test_a_worker_killed_in_the_middle_of_a_pass_changes_nothing(tmp_path, monkeypatch):
+@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_workers_killed_in_the_middle_of_passes_change_nothing(kills, tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
     X, y = problem()
     lazy, labels = chunked(X, y)
@@ -170,6 +172,8 @@ def test_a_worker_killed_in_the_middle_of_a_pass_changes_nothing(tmp_path, monke
 
     def watched(rows, statistic):
         before = len(killed)
+        if before < kills:
+            (tmp_path / f"halt-{before}").touch()
         result = total(rows, statistic)
         passes.append(len(killed) - before)
         return result
@@ -181,14 +185,15 @@ def test_a_worker_killed_in_the_middle_of_a_pass_changes_nothing(tmp_path, monke
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        workers = client.run(os.getpid).values()
-        threading.Thread(target=kill_when_halted, args=(tmp_path, killed), daemon=True).start()
+        workers = set(client.run(os.getpid).values())
+        threading.Thread(target=kill_when_halted, args=(tmp_path, killed, kills), daemon=True).start()
         there = BayesianSVC(**SETTINGS).fit(lazy, labels)
-        [(victim, rows)] = killed
-        # The process was a worker, was summing a block up, and did not come out of it.
-        assert victim in workers and victim not in client.run(os.getpid).values()
-        assert rows in (70, 50) and not (tmp_path / "survived").exists()
-    # The kill fell between the beginning and the end of one pass, and more passes followed.
-    assert sum(passes) == 1 and passes.index(1) < len(passes) - 1
+        # The first process was a worker; all were summing a block up, and did not come out of it.
+        victims = {pid for pid, _ in killed}
+        assert len(victims) == kills and killed[0][0] in workers
+        assert not victims & set(client.run(os.getpid).values())
+        assert {rows for _, rows in killed} <= {70, 50} and not (tmp_path / "survived").exists()
+    # Each kill fell between the beginning and the end of one pass, and more passes followed.
+    assert passes == [1] * kills + [0] * (len(passes) - kills) and len(passes) > kills
     here = BayesianSVC(**SETTINGS).fit(X, y)
     np.testing.assert_allclose(there.predict_proba(X), here.predict_proba(X), atol=1e-8)
