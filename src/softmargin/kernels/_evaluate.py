@@ -6,7 +6,6 @@ their matrices; sums, products and powers are recomputed from them block by bloc
     d(k1 + k2) = dk1 + dk2,    d(k1 k2) = k2 dk1 + k1 dk2,    d(k^p) = p k^(p-1) dk.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -29,9 +28,12 @@ from softmargin.kernels._leaves import Constant, Diagonal, Dot, Foreign, Foreign
 from softmargin.kernels._named import PrecomputedKernel
 from softmargin.kernels._radial import Radial, profile_of
 
+LARGEST_VALUE = 1e100
+"""Of a kernel: inferences take squares of it, and ratios of such."""
+
 
 class KernelOverflowError(ValueError):
-    """Kernel values that are not finite."""
+    """Kernel values that are too large to compute with, or not finite."""
 
 
 @dataclass(frozen=True)
@@ -185,13 +187,13 @@ def _fill(node: Node, shape: tuple[int, int]) -> Array:
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         for s in row_blocks(*shape):
             K[s] = node.rows(s)
-        total = float(np.sum(K))
-    # One sum instead of a look at every entry; it may overflow where the entries do not.
-    if not math.isfinite(total) and not np.all(np.isfinite(K)):
+        largest = float(max(np.max(K, initial=0.0), -np.min(K, initial=0.0)))
+    # A nan fails the comparison.
+    if not largest <= LARGEST_VALUE:
         raise KernelOverflowError(
-            "the kernel's values are not finite at these inputs: a power of numbers of this size overflows, or a "
-            "hyperparameter is zero or not finite. Standardise the inputs, and give starting values and bounds that "
-            "fit their units"
+            f"the kernel's values reach {largest:.2g} at these inputs (in units of the target's variance, in a "
+            f"regression); the limit is {LARGEST_VALUE:g}. Standardise the inputs, and give the kernel starting values "
+            "and bounds that fit the units of the inputs and the target"
         )
     return K
 
