@@ -134,7 +134,8 @@ def sample_datasets(
     inputs : ndarray of shape (n_pool, n_features)
         Candidates from the distribution of inputs Q(x); examples are drawn from them with replacement.
     likelihood : Likelihood
-        A classifier's.
+        A classifier's, or one of regression, which is normalised: the function is then a draw from the prior, inputs
+        are drawn evenly, and targets are its values plus noise.
     n_examples, n_datasets : int
         Number of examples of a data set, and number of data sets.
     method : {"annealing", "rejection"}
@@ -151,9 +152,10 @@ def sample_datasets(
     """
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}; choose one of {METHODS}")
-    if not likelihood.is_classifier:
-        raise ValueError(f"data sets are drawn for classifiers; got the likelihood {likelihood.name!r}")
     rng = as_generator(random_state)
+    if not likelihood.is_classifier:
+        functions = sample_prior(kernel, inputs, n_datasets, rng)
+        return [_targets(rng, inputs, f, likelihood, n_examples) for f in functions]
     if method == "rejection":
         return _by_rejection(rng, kernel, inputs, likelihood, n_examples, n_datasets)
     functions = sample_effective_prior(
@@ -183,6 +185,13 @@ def _examples(rng: np.random.Generator, inputs: Array, f: Array, likelihood: Any
     up = np.exp(likelihood.normalised().log_prob(np.ones(n_examples), f[index]))
     y = np.where(rng.random(n_examples) < up, 1.0, -1.0)
     return Dataset(inputs[index], y, f[index], f)
+
+
+def _targets(rng: np.random.Generator, inputs: Array, f: Array, likelihood: Any, n_examples: int) -> Dataset:
+    """Inputs at random, and the function there plus noise."""
+    index = rng.integers(len(inputs), size=n_examples)
+    noise = likelihood.sample_noise((n_examples,), np.random.RandomState(rng.integers(2**31 - 1)))
+    return Dataset(inputs[index], f[index] + noise, f[index], f)
 
 
 def _by_rejection(

@@ -1,5 +1,7 @@
 """Comparing criteria and models, and ensembles of trials."""
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -33,6 +35,29 @@ def comparison(moons):
         "evidence": criterion_estimator("evidence", "rbf", max_iter=8),
     }
     return compare_criteria(X, y, criteria, n_trials=3, random_state=0)
+
+
+@pytest.mark.parametrize("max_samples", [20, 0.5])
+def test_trials_can_see_random_subsets(moons, max_samples):
+    X, y = moons
+    base = softmargin.BayesianSVC(search=None, inference="map")
+    bag = BaggedSelection(base, n_trials=3, max_samples=max_samples, random_state=0).fit(X, y)
+    rows = [model.support_vectors_ for model in bag.estimators_]
+    wanted = max_samples if max_samples > 1 else max_samples * len(y)
+    assert all(sum(model.n_support_) <= wanted + 1 for model in bag.estimators_)
+    assert not any(a.shape == b.shape and np.array_equal(a, b) for a, b in pairwise(rows))
+    assert bag.predict_proba(X).shape == (len(y), 2)
+    again = BaggedSelection(base, n_trials=3, max_samples=max_samples, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(again.predict_proba(X), bag.predict_proba(X))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"max_samples": 1.5}, "max_samples=1.5"), ({"max_samples": 5, "combine": "evidence"}, "same rows")],
+)
+def test_wrong_subsets_are_named(moons, settings, message):
+    with pytest.raises(ValueError, match=message):
+        BaggedSelection(n_trials=2, **settings).fit(*moons)
 
 
 def test_comparison_of_criteria_is_tidy(comparison):

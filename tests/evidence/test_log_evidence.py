@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 
 from softmargin.evidence import Chaining, EvidenceEstimate, Schedule, log_evidence
 from softmargin.evidence import _metropolis as metropolis
-from softmargin.likelihoods import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
+from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge, SquaredLink
 
 from .cases import K4, Y4, toy
 
@@ -147,6 +147,8 @@ def test_joint_evidence_with_a_sample_of_inputs():
         (EpsilonInsensitive(1.7, 0.3), False),
         (Hinge(1.7), True),
         (SquaredHinge(1.7), True),
+        (Link(1.7), False),
+        (SquaredLink(1.7), False),
     ],
 )
 def test_compiled_rows_equal_the_likelihoods(likelihood, normaliser):
@@ -156,6 +158,24 @@ def test_compiled_rows_equal_the_likelihoods(likelihood, normaliser):
         expected = likelihood.log_v(f) if normaliser else likelihood.log_prob(y, f)
         found = [metropolis.log_row(kind, y, value, *constants) for value in f]
         np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("likelihood", [Link(2.0), SquaredLink(2.0)], ids=repr)
+def test_the_link_is_chained_too(likelihood):
+    exact = log_evidence(K4, Y4, loss=likelihood, method="exact")
+    chained = log_evidence(K4, Y4, loss=likelihood, method="chaining", chaining=LONG, random_state=0)
+    assert abs(chained.value - exact.value) < 4 * np.hypot(chained.standard_error, exact.standard_error)
+
+
+@pytest.mark.parametrize("kind", ["naive", "joint"])
+def test_per_example_divides_by_the_sum_of_the_weights(kind):
+    weight = np.array([2.0, 1.0, 1.0, 0.5])
+    total, each = (
+        log_evidence(K4, Y4, 2.0, kind=kind, weight=weight, random_state=0, per_example=flag) for flag in (False, True)
+    )
+    assert each.value == pytest.approx(total.value / 4.5) and each.standard_error == pytest.approx(
+        total.standard_error / 4.5
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

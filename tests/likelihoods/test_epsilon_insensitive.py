@@ -58,3 +58,35 @@ def test_without_a_flat_top_it_is_laplace_noise(C):
     m, v = np.linspace(-3, 3, 13), np.full(13, 0.7)
     for a, b in zip(laplace.tilted_moments(y, m, v), narrow.tilted_moments(y, m, v)):
         assert_allclose(a, b, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("C", "epsilon"), [(5.0, 0.2), (0.7, 2.0), (3.0, 0.0)])
+def test_the_density_is_a_superposition_of_gaussians(C, epsilon):
+    """Pontil, Mukherjee & Girosi 1998: the identity by quadrature over the means and the variances."""
+    likelihood = EpsilonInsensitive(C, epsilon)
+    parts = likelihood.superposition()
+
+    def over_variances(d):
+        """Of N(d; 0, s), with s = exp(2 x); the trapezoid rule is exact to rounding here."""
+        s = np.exp(np.linspace(-40, 6, 2000))
+        values = np.exp(-0.5 * d[:, None] ** 2 / s) / np.sqrt(2 * np.pi * s) * parts.variance_density(s) * s
+        return values.sum(axis=1) * (46 / 1999)
+
+    def density(d):
+        edges = parts.edge * over_variances(np.array([d - epsilon, d + epsilon])).sum()
+        # The means between the edges, in two pieces: the Laplace density has its kink at d.
+        cut = float(np.clip(d, -epsilon, epsilon))
+        flat = 0.0
+        for low, high in ((-epsilon, cut), (cut, epsilon)):
+            x, w = np.polynomial.legendre.leggauss(40)
+            means = low + 0.5 * (high - low) * (1 + x)
+            flat += 0.5 * (high - low) * (w @ over_variances(d - means))
+        share = (1 - 2 * parts.edge) / (2 * epsilon) if epsilon > 0 else 0.0
+        return edges + share * flat
+
+    for d in (0.03, 0.5 * epsilon + 0.01, epsilon + 0.3, epsilon + 2.0):
+        expected = np.exp(likelihood.log_prob(np.array([d]), np.zeros(1)))[0]
+        assert density(d) == pytest.approx(expected, rel=1e-6)
+    mean, variance = parts.sample((200_000,), np.random.RandomState(0))
+    assert np.mean(variance) + np.var(mean) == pytest.approx(likelihood.noise_variance, rel=0.02)
+    assert np.mean(np.abs(mean) == epsilon) == pytest.approx(1.0 if epsilon == 0 else 2 * parts.edge, abs=0.005)

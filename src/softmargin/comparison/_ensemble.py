@@ -1,4 +1,8 @@
-"""Ensembles of local optima: the models of several trials combined (suggested by Gold & Sollich 2003, section 5.2)."""
+"""Ensembles of local optima: the models of several trials combined (suggested by Gold & Sollich 2003, section 5.2).
+
+The paper's conclusion adds model selection "only on randomly sampled subsets of data, and then possibly combining the
+resulting classifiers": that is `max_samples`.
+"""
 
 from typing import Any, Literal
 
@@ -33,6 +37,9 @@ class BaggedSelection(ClassifierMixin, BaseEstimator):
     combine : {"average", "evidence", "vote"}
         Average the class probabilities with equal weights or with weights proportional to the evidence (in practice
         close to the single best trial: evidences differ by nats), or let the trials' predictions vote.
+    max_samples : int, float or None
+        Rows, or share of the rows, that each trial sees, drawn without replacement and in proportion from every class;
+        None: all rows. Evidences of different rows cannot be compared, so ``combine="evidence"`` needs None.
     n_jobs : int, optional
         Number of parallel processes (joblib); None: one.
     random_state : int, RandomState or None
@@ -59,12 +66,14 @@ class BaggedSelection(ClassifierMixin, BaseEstimator):
         *,
         n_trials: int = 10,
         combine: Literal["average", "evidence", "vote"] = "average",
+        max_samples: int | float | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
         self.estimator = estimator
         self.n_trials = n_trials
         self.combine = combine
+        self.max_samples = max_samples
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -85,13 +94,18 @@ class BaggedSelection(ClassifierMixin, BaseEstimator):
         """
         if self.combine not in ("average", "evidence", "vote"):
             raise ValueError(f"combine={self.combine!r} is not allowed; choose 'average', 'evidence' or 'vote'")
+        if self.combine == "evidence" and self.max_samples is not None:
+            raise ValueError("combine='evidence' compares evidences of the same rows; use max_samples=None")
         X, y = validate_data(self, X, y)
         self.classes_, index = np.unique(y, return_inverse=True)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_trials)
         base = self.estimator if self.estimator is not None else _default()
         with threadpool_limits(1):
             self.estimators_ = list(
-                Parallel(n_jobs=self.n_jobs)(delayed(fit_trial)(base, X, index, int(seed)) for seed in seeds)
+                Parallel(n_jobs=self.n_jobs)(
+                    delayed(fit_trial)(base, X[rows], index[rows], int(seed))
+                    for seed, rows in ((seed, _subset(index, self.max_samples, int(seed))) for seed in seeds)
+                )
             )
         log_evidence = np.array([model.log_evidence_ for model in self.estimators_])
         weights = np.exp(log_evidence - log_evidence.max()) if self.combine == "evidence" else np.ones(len(seeds))
@@ -135,6 +149,19 @@ class BaggedSelection(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)
         return np.asarray(self.voting_.predict_proba(X))
+
+
+def _subset(index: np.ndarray, max_samples: int | float | None, seed: int) -> np.ndarray:
+    """Rows of one trial: the same share of every class, at least one row of each."""
+    n = len(index)
+    if max_samples is None:
+        return np.arange(n)
+    share = max_samples / n if isinstance(max_samples, (int, np.integer)) else float(max_samples)
+    if not 0 < share <= 1:
+        raise ValueError(f"max_samples={max_samples!r} must be a number of rows up to {n}, or a share in (0, 1]")
+    rng = np.random.RandomState(seed)
+    classes = [np.flatnonzero(index == k) for k in range(index.max() + 1)]
+    return np.sort(np.concatenate([rng.choice(own, max(1, round(share * len(own))), False) for own in classes]))
 
 
 def _default() -> BayesianSVC:

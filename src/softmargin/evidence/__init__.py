@@ -4,6 +4,7 @@ from softmargin.evidence._estimate import EvidenceEstimate, EvidenceGradient
 from softmargin.evidence._evaluate import KINDS, METHODS, log_evidence
 from softmargin.evidence.chaining import Chaining, chain
 from softmargin.evidence.gradients import naive_evidence, normaliser
+from softmargin.evidence.input_weights import InputWeights, input_weights
 from softmargin.sampling import Schedule
 
 __all__ = [
@@ -12,8 +13,10 @@ __all__ = [
     "Chaining",
     "EvidenceEstimate",
     "EvidenceGradient",
+    "InputWeights",
     "Schedule",
     "chain",
+    "input_weights",
     "log_evidence",
     "naive_evidence",
     "normaliser",

@@ -22,6 +22,10 @@ class EvidenceEstimate:
     standard_error: float = 0.0
     """Monte Carlo standard error; zero for deterministic methods, which have errors of another kind."""
 
+    def per_example(self, n_examples: float) -> "EvidenceEstimate":
+        """Divide by the number of examples: the papers' E = ln P / n."""
+        return EvidenceEstimate(self.value / n_examples, self.standard_error / n_examples)
+
     def __sub__(self, other: "EvidenceEstimate") -> "EvidenceEstimate":
         """Difference of two independent estimates."""
         error = float(np.hypot(self.standard_error, other.standard_error))

@@ -32,8 +32,9 @@ def log_evidence(
     K_inputs: Array | None = None,
     schedule: Schedule | None = None,
     chaining: Chaining | None = None,
+    per_example: bool = False,
 ) -> EvidenceEstimate:
-    """Estimate the log evidence in nats, all rows together, normalising constants (kappa) included.
+    """Estimate the log evidence in nats, normalising constants (kappa) included.
 
     Parameters
     ----------
@@ -65,6 +66,9 @@ def log_evidence(
         How carefully to anneal.
     chaining : Chaining, optional
         How to chain.
+    per_example : bool, default=False
+        Whether to divide by the number of rows (the sum of the weights), as the papers do: E(Y | X) of Sollich 2002,
+        eq. 25, and E(X, Y), eq. 30. By default all rows are counted together.
 
     Returns
     -------
@@ -88,18 +92,15 @@ def log_evidence(
         raise ValueError(f"K_inputs is used by kind='joint' only; got kind={kind!r}")
     likelihood = _likelihood(loss, C, epsilon)
     rng = as_generator(random_state)
-    naive = _naive(rng, K, y, likelihood, weight, method, schedule, chaining)
-    if kind == "naive":
-        return naive
-    if kind == "joint" and K_inputs is not None:
-        n_examples = float(len(y) if weight is None else np.sum(weight))
-        K = np.asarray(K_inputs, dtype=float)
-        target = normaliser_target(len(K), likelihood, kind, None, n_examples)
-    else:
-        target = normaliser_target(len(K), likelihood, kind, weight)
-    if target is None:
-        return naive
-    return naive - _normaliser(rng, K, target, likelihood, kind, method, schedule, chaining)
+    n_examples = float(len(y) if weight is None else np.sum(weight))
+    estimate = _naive(rng, K, y, likelihood, weight, method, schedule, chaining)
+    if kind != "naive":
+        if K_inputs is not None:
+            K, weight = np.asarray(K_inputs, dtype=float), None
+        target = normaliser_target(len(K), likelihood, kind, weight, n_examples)
+        if target is not None:
+            estimate = estimate - _normaliser(rng, K, target, likelihood, kind, method, schedule, chaining)
+    return estimate.per_example(n_examples) if per_example else estimate
 
 
 def _naive(

@@ -8,8 +8,15 @@ import numpy as np
 
 from softmargin._compiled import njit
 
-HINGE, SQUARED_HINGE, LOGISTIC, EPSILON, HINGE_V, SQUARED_HINGE_V = range(6)
-_KINDS = {"hinge": HINGE, "squared_hinge": SQUARED_HINGE, "logistic": LOGISTIC, "epsilon_insensitive": EPSILON}
+HINGE, SQUARED_HINGE, LOGISTIC, EPSILON, HINGE_V, SQUARED_HINGE_V, LINK, SQUARED_LINK = range(8)
+_KINDS = {
+    "hinge": HINGE,
+    "squared_hinge": SQUARED_HINGE,
+    "logistic": LOGISTIC,
+    "epsilon_insensitive": EPSILON,
+    "link": LINK,
+    "squared_link": SQUARED_LINK,
+}
 _NORMALISERS = {"hinge": HINGE_V, "squared_hinge": SQUARED_HINGE_V}
 
 
@@ -35,8 +42,13 @@ def log_row(kind, y, f, C, epsilon, log_constant):
         return log_constant - C * max(1.0 - y * f, 0.0)
     if kind == SQUARED_HINGE:
         return log_constant - 0.5 * C * max(1.0 - y * f, 0.0) ** 2
-    if kind == LOGISTIC:
-        a = C * y * f
+    if kind in (LOGISTIC, LINK, SQUARED_LINK):
+        z = y * f
+        if kind == LINK:
+            z += min(max(z, -1.0), 1.0)
+        elif kind == SQUARED_LINK:
+            z = 2 * z if abs(z) <= 1 else 0.5 * np.sign(z) * (1 + abs(z)) ** 2
+        a = C * z
         return -np.log1p(np.exp(-a)) if a > 0 else a - np.log1p(np.exp(a))
     if kind == EPSILON:
         return log_constant - C * max(abs(y - f) - epsilon, 0.0)

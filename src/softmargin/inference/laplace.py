@@ -6,6 +6,7 @@ with T = diag(tau) the curvature of the log-likelihood at f*, or what stands for
 
 - hinge: 2 pi [alpha (C - alpha)/C]^2 at marginal rows (Sollich 2002, eq. 32; Gold & Sollich 2003, eq. 15): the
   Gaussian with the integral C/(alpha (C - alpha)) of the two exponential flanks;
+  (with ``regularised=False`` det(T K) over these rows in the place of det(I + T K): Sollich 2002, eq. 31);
 - epsilon-insensitive: the same with |b| for alpha, at rows on the edge of the tube, where the kink is the same one;
 - squared hinge: C exp(-a/(1 - y f*)) at support vectors (Gold & Sollich 2003, eq. 17);
 - smooth likelihoods (logistic, Gaussian, Student's t): minus the second derivative.
@@ -45,6 +46,10 @@ class Laplace(InferenceDefaults):
     ----------
     smoothing : float
         The constant a of the squared hinge's smoothed curvature; a -> 0 gives the jump of the true one.
+    regularised : bool
+        Whether the identity is added to T K in the determinant at the marginal rows of a loss with a kink (Sollich
+        2002, eq. 32). Without it (eq. 31) the linear terms alone are integrated, and the evidence diverges where a row
+        becomes marginal or ceases to be so. Predictions do not depend on it, nor do losses without a kink.
     tol : float
         Relative duality gap of the SVM.
     gradients : bool
@@ -59,6 +64,7 @@ class Laplace(InferenceDefaults):
     """
 
     smoothing: float = 0.1
+    regularised: bool = True
     tol: float = 1e-12
     gradients: bool = True
 
@@ -87,23 +93,42 @@ class Laplace(InferenceDefaults):
         mode = MAP(tol=self.tol, gradients=self.gradients).infer(K, y, likelihood, weight, start)
         if likelihood.is_smooth:
             return _smooth(K, y, likelihood, weight, mode)
-        return _kinked(K, y, likelihood, weight, mode, self.smoothing)
+        return _kinked(K, y, likelihood, weight, mode, self)
 
 
-def _kinked(K: Array, y: Array, likelihood: Any, weight: Array | None, mode: Posterior, smoothing: float) -> Posterior:
+def _kinked(K: Array, y: Array, likelihood: Any, weight: Array | None, mode: Posterior, settings: Laplace) -> Posterior:
     """The SVM's posterior: curvature on the free rows only, differentiated through the active set."""
     active = active_set(K, dual_problem(likelihood, y, weight), float(likelihood.C), mode.beta, mode.mean)
     C = active.C * (np.ones_like(y) if weight is None else weight)
     F = active.free
     tau, by_alpha, by_C = np.zeros_like(y), np.zeros_like(y), np.zeros_like(y)
-    tau[F], by_alpha[F], by_C[F] = likelihood.site_precision_at_map(active.alpha[F], C[F], smoothing)
+    tau[F], by_alpha[F], by_C[F] = likelihood.site_precision_at_map(active.alpha[F], C[F], settings.smoothing)
     posterior, on_tau = _gaussian(K, replace(mode, beta=active.beta, mean=active.mean), tau)
+    if not (settings.regularised or np.any(active.problem.ridge)):
+        posterior, on_tau = _unregularised(K, posterior, mode)
     if on_tau is None:
         return posterior
     # d alpha = sign(b) db on the free rows
     d_gram, d_params = active.pull_back(on_tau * by_alpha * np.sign(active.beta))
     d_params[0] += on_tau @ (by_C * C) / active.C
     return _add_gradient(posterior, mode, d_gram, d_params[: len(likelihood.param_names)])
+
+
+def _unregularised(K: Array, posterior: Posterior, mode: Posterior) -> tuple[Posterior, Array | None]:
+    """Put -ln det(T K)/2 over the rows with sites in the place of -ln det(I + T K)/2; also its derivative in tau."""
+    tau = posterior.site_precision
+    assert tau is not None
+    rows = np.flatnonzero(tau)
+    L = cholesky(gather(K, rows)) if len(rows) else np.empty((0, 0))
+    log_det = log_det_from_cholesky(L) + float(np.sum(np.log(tau[rows])))
+    posterior = replace(posterior, log_evidence=mode.log_evidence - 0.5 * log_det)
+    if mode.d_gram is None:
+        return posterior, None
+    on_tau, d_gram = np.zeros_like(tau), np.zeros_like(K)
+    on_tau[rows] = -0.5 / tau[rows]
+    if len(rows):
+        d_gram[np.ix_(rows, rows)] = -0.5 * inverse_from_cholesky(L)
+    return replace(posterior, d_gram=d_gram), on_tau
 
 
 def _smooth(K: Array, y: Array, likelihood: Likelihood, weight: Array | None, mode: Posterior) -> Posterior:

@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from softmargin.likelihoods._defaults import LikelihoodDefaults
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
+from softmargin.likelihoods._superposition import Superposition
 from softmargin.likelihoods._tube_noise import lower_cdf, lower_quantile
 from softmargin.likelihoods.integrals.gauss import log_phi, rho
 from softmargin.likelihoods.integrals.kinks import kink_precision
@@ -149,6 +150,10 @@ class EpsilonInsensitive(LikelihoodDefaults):
         """Invert `noise_cdf` at a level, shape (n,)."""
         d = lower_quantile(self, min(level, 1 - level), s)
         return d if level <= 0.5 else -d
+
+    def superposition(self) -> Superposition:
+        """Return the same density as a superposition of Gaussians (Pontil, Mukherjee & Girosi 1998)."""
+        return Superposition(self.C, self.epsilon)
 
     def sample_noise(self, shape: tuple[int, ...], rng: np.random.RandomState) -> Array:
         """Draw from the noise density."""

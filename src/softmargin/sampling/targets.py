@@ -124,6 +124,10 @@ class JointNormaliser:
         share /= mean
         return (top + np.log(mean))[..., 0], share
 
+    def shares(self, f: Array) -> Array:
+        """Return v(f_i) of every input, with its weight, as a share of their sum, shape (..., n)."""
+        return self._shares(f)[1]
+
     def log_weight(self, f: Array) -> Array:
         """N times ln of the average of v."""
         return self.n_examples * self._shares(f)[0]
