@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
 from softmargin._linalg import Array
 from softmargin.evidence._estimate import as_generator
@@ -73,19 +74,23 @@ def input_weights(
     n, seed = len(K), int(as_generator(random_state).integers(2**31 - 1))
     reference, equal = Reference.prior(K), np.full(n, 1 / n)
 
-    def run(weight: Array) -> tuple[float, Array]:
-        """ln Nhat, and every input's frequency in the normalised model; the same random numbers every time."""
-        target = JointNormaliser(likelihood, float(n), weight)
-        annealed = anneal(np.random.default_rng(seed), reference, target, schedule)
-        return annealed.log_z, target.shares(annealed.f).mean(axis=0)
+    def target(weight: Array) -> JointNormaliser:
+        return JointNormaliser(likelihood, float(n), weight)
 
-    weight = equal
-    first, frequency = run(weight)
-    log_z, n_iter = first, 0
+    def functions(weight: Array) -> Array:
+        """Functions from the normalised model, shape (n_samples, n); the same random numbers every time."""
+        return anneal(np.random.default_rng(seed), reference, target(weight), schedule).f
+
+    weight, n_iter = equal, 0
+    first = f = functions(equal)
+    frequency = target(weight).shares(f).mean(axis=0)
     while np.max(np.abs(n * frequency - 1)) > tol and n_iter < max_iter:
         weight = weight / (n * frequency)
         weight /= weight.sum()
-        log_z, frequency = run(weight)
+        f = functions(weight)
+        frequency = target(weight).shares(f).mean(axis=0)
         n_iter += 1
-    gain = float(np.sum(np.log(n * weight))) - (log_z - first)
+    # Nhat(w)/Nhat(1/n) is the average of (sum_j w_j v_j / mean v)^n over the model with equal weights.
+    change = target(weight).log_weight(first) - target(equal).log_weight(first)
+    gain = float(np.sum(np.log(n * weight)) - logsumexp(change) + np.log(len(first)))
     return InputWeights(weight, gain, float(np.max(np.abs(n * frequency - 1))), n_iter)
