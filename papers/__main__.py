@@ -1,13 +1,15 @@
-"""Run papers by name: ``python -m papers [NAME ...] [--full]``; without a name, all of them."""
+"""Run papers by name: ``python -m papers [NAME ...] [--full] [--budget SECONDS]``; without a name, all of them."""
 
 import argparse
 import os
+import shutil
 from importlib import import_module
 from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
 from papers._claims import section, update
+from papers._pieces import OutOfBudgetError, Pieces
 
 HERE = Path(__file__).parent
 NAMES = sorted(path.stem for path in HERE.glob("[a-z]*.py"))
@@ -17,6 +19,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--full", action="store_true", help="the papers' trial counts instead of a few")
+    parser.add_argument("--budget", type=float, default=float("inf"), help="CPU seconds; run again to go on")
+    parser.add_argument("--fresh", action="store_true", help="forget the pieces of earlier runs")
     parser.add_argument("--out", type=Path, default=HERE / "out", help="where pictures go")
     parser.add_argument("--results", type=Path, default=HERE / "RESULTS.md", help="the summary to renew")
     options = parser.parse_args()
@@ -27,14 +31,23 @@ def main() -> None:
 
     matplotlib.use("Agg")
     options.out.mkdir(parents=True, exist_ok=True)
+    mode = "full" if options.full else "reduced"
+    if options.fresh:
+        shutil.rmtree(options.out / "pieces" / mode, ignore_errors=True)
     for name in options.names or NAMES:
         module = import_module(f"papers.{name}")
         title = (module.__doc__ or name).strip().splitlines()[0]
         print(f"{name}: {title}", flush=True)
+        pieces = Pieces(options.out / "pieces" / mode, options.budget)
         start = _seconds()
-        with threadpool_limits(1):
-            claims = module.run(options.out, full=options.full)
-        seconds = _seconds() - start
+        try:
+            with threadpool_limits(1):
+                claims = module.run(options.out, pieces, full=options.full)
+        except OutOfBudgetError as left:
+            print(f"  stopped before {left}; run the same command again to go on", flush=True)
+            return
+        # Pieces of earlier runs count with what they took then.
+        seconds = _seconds() - start + pieces.earlier
         # After every paper, so that an interrupted run keeps what it has.
         update(options.results, {name: section(title, claims, seconds, full=options.full)}, NAMES)
         for claim in claims:

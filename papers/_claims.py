@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from papers._audit import appendix
+
 VERDICTS = ("yes", "partly", "no", "not run")
 INTRODUCTION = """# What the papers claim, and what we measure
 
@@ -21,8 +23,13 @@ How far to trust the verdicts:
   the grid of C of its figure 6 was widened.
 - The gradient ascents in Gold & Sollich's tables follow the paper's own rule (`rule="paper"`). They did so at first,
   with a mistake of ours (a step back shrank the rate of one hyperparameter instead of all), and stood still on twonorm
-  (8.9 % test error); then by our default rule; and again by the paper's, after the mistake was mended and the counts of
-  trials were raised. Test errors had been seen each time.
+  (8.9 % test error); then by our default rule; again by the paper's, after the mistake was mended and the counts of
+  trials were raised; and now with a step discarded after a sharp increase of a gradient or a turn of the length scales'
+  (before, both were asked for) and with C on its own scale. Test errors had been seen each time.
+- The walks keep 48 % of their steps, the paper's "close to 50 %"; before, our default of a third, whose walks end
+  higher and nearer to each other.
+- Bounds of verdicts stand in the scripts, above or inside the function that measures. Those of Gold & Sollich's table 3
+  were made stricter before the present run: a row can now say "no".
 - The setting that shows vanishing gradients (40 rows of twonorm, k0 = 180, l = 8) is the third that was tried; crabs
   showed none.
 - A "why" is our reading unless it names a measurement.
@@ -97,7 +104,8 @@ def update(path: Path, sections: dict[str, str], order: Sequence[str]) -> None:
     """
     old = _read(path.read_text()) if path.exists() else {}
     both = {**old, **sections}
-    parts = [f"<!-- {name} -->\n{both[name].strip()}\n" for name in order if name in both]
+    both["audit"] = appendix()
+    parts = [f"<!-- {name} -->\n{both[name].strip()}\n" for name in (*order, "audit") if name in both]
     path.write_text("\n".join([INTRODUCTION, *parts]))
 
 

@@ -11,10 +11,19 @@ from papers._gold import SIMPLE, Trial
 from softmargin.inference import EP
 from softmargin.kernels import gram
 
+# Bounds of the verdicts, fixed before the run.
+ALWAYS = 0.95
+"""Share of the pairs between whose ends the criterion is worse: the paper says always."""
+SAME_ORDER = 0.3
+"""Standard deviation over mean of the hyperparameters: the paper says of the same order."""
+LINE = (0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85)
+"""Points of the line between two ends."""
+
 
 def figure_1(out: Path, trials: list[Trial]) -> list[Claim]:
     """One random walk of the Laplace evidence on twonorm."""
     trial, data = trials[0], _gold.load("twonorm")
+    found = _gold.objective(data, "LE1")
     best, kept = -np.inf, []
     for evaluation in trial.path:
         if evaluation.value > best:
@@ -22,7 +31,7 @@ def figure_1(out: Path, trials: list[Trial]) -> list[Claim]:
             kept.append(evaluation)
     kept = kept[:: max(1, len(kept) // 25)] + kept[-1:]
     evidence = np.array([e.value for e in kept]) / len(data.y)
-    errors = np.array([_gold.svm_error(trial.objective, e.z, data) for e in kept])
+    errors = np.array([_gold.svm_error(found, e.z, data) for e in kept])
     other = _gold.objective(data, "GACV")
     gacv = np.array([_gacv(other, e.z) for e in kept])
     _traces(
@@ -69,8 +78,10 @@ def histograms(out: Path, all_trials: dict[str, dict[str, list[Trial]]]) -> list
         axes[-1].set_xlabel(f"test error on {name} (%)")
         figure.savefig(out / f"gold_sollich2003_figure{number}.png", dpi=110)
         plt.close(figure)
-        simple = [t.error for column in SIMPLE for t in trials[column]]
         ascents = [t.error for t in trials["Evid grad"]]
+        # As many trials of each criterion as there are ascents.
+        simple = [t.error for column in SIMPLE for t in trials[column][: len(ascents)]]
+        spread = {column: np.std([t.error for t in mine], ddof=1) for column, mine in trials.items()}
         claims.append(
             Claim(
                 f"Figure {number}",
@@ -78,10 +89,10 @@ def histograms(out: Path, all_trials: dict[str, dict[str, list[Trial]]]) -> list
                 "by eye",
                 f"simple criteria {min(simple):.1f} to {max(simple):.1f} % ({len(simple)} trials), ascent "
                 f"{min(ascents):.1f} to {max(ascents):.1f} % ({len(ascents)})",
-                verdict(len(ascents) > 2 and np.ptp(ascents) <= np.ptp(simple), max(ascents) < max(simple)),
-                f"standard deviation {np.std(simple, ddof=1):.1f} against {np.std(ascents, ddof=1):.1f} points"
-                if len(ascents) > 2
-                else "too few ascents to show their spread",
+                verdict(spread["Evid grad"] < min(spread[c] for c in SIMPLE), max(ascents) < max(simple)),
+                "standard deviations over all trials: "
+                + ", ".join(f"{c} {v:.1f} ({len(trials[c])})" for c, v in spread.items())
+                + " points; the largest error is compared over as many trials of each",
             )
         )
     return claims
@@ -100,10 +111,11 @@ def figures_5_and_6(out: Path, trial: Trial) -> list[Claim]:
     zoom = {"the same, enlarged": np.where(np.array(trial.errors) < 2 * min(trial.errors), trial.errors, np.nan)}
     _traces(out / "gold_sollich2003_figure6.png", others | error | zoom, "evaluations of the ascent")
     size = np.abs(slopes).max(axis=1)
+    found = _gold.objective(_gold.load("twonorm"), "Evid grad")
     z, rising = trial.z, {}
     for k0 in (180.0, 3000.0):
-        model = trial.objective.coordinates.model(np.concatenate([[np.log(k0)], z[1:]]))
-        posterior = EP().infer(gram(model.kernel, trial.objective.X), trial.objective.y, model.likelihood)
+        model = found.coordinates.model(np.concatenate([[np.log(k0)], z[1:]]))
+        posterior = EP().infer(gram(model.kernel, found.X), found.y, model.likelihood)
         rising[k0] = posterior.log_evidence
     k0, k_off, C = np.exp(z[[0, -2, -1]])
     return [
@@ -139,33 +151,43 @@ def figures_5_and_6(out: Path, trial: Trial) -> list[Claim]:
 
 
 def local_optima(trials: dict[str, list[Trial]]) -> list[Claim]:
-    """The criterion along the line between two ends, and the spread of the ends."""
-    claims = []
+    """The criterion along the lines between all pairs of ends on crabs, and the spread of the ends."""
+    claims, data = [], _gold.load("crabs")
     for column in SIMPLE:
-        first, second = trials[column][:2]
-        line = np.linspace(0, 1, 21)
-        values = np.array([first.objective((1 - t) * first.z + t * second.z).value for t in line])
-        dip = min(values[0], values[-1]) - values.min()
-        ends = np.exp([t.z for t in trials[column]])
-        unit = "nats" if column in ("LE1", "LE2") else "units of the error estimate"
+        found, mine = _gold.objective(data, column), trials[column]
+        worse = _share_worse(found, [t.z for t in mine])
+        ends = np.exp([t.z for t in mine])
         spread = float(np.median(ends.std(axis=0, ddof=1) / ends.mean(axis=0)))
+        done = sum(t.converged for t in mine)
         claims.append(
             Claim(
                 "Section 5.2",
                 f"Repeated walks of {column} end in genuine local optima: the criterion is worse between two ends",
                 "always worse; sd of hyperparameters of the order of their mean",
-                f"between two ends on crabs it falls {dip:.3g} below the worse one; sd/mean of hyperparameters "
-                f"{spread:.2f} (median)",
-                verdict(dip > 1e-9, spread > 0.3),
-                f"{len(trials[column])} trials, {unit}"
+                f"on crabs it is worse than at both ends somewhere between {100 * worse:.0f} % of all pairs of ends; "
+                f"sd/mean of hyperparameters {spread:.2f} (median)",
+                verdict(worse > ALWAYS, spread > SAME_ORDER),
+                f"{len(mine)} walks, {done} of them ended by their own rule, {len(mine) * (len(mine) - 1) // 2} pairs; "
                 + (
                     ""
-                    if dip > 1e-9
-                    else "; these walks reach one optimum: ours stop later, the paper gives no threshold"
+                    if worse > ALWAYS
+                    else "between the other pairs the criterion only rises from the worse end to "
+                    "the better one: the walk had stopped on a slope"
                 ),
             )
         )
     return claims
+
+
+def _share_worse(found, ends: list[np.ndarray]) -> float:
+    """Share of the pairs of ends with a point between them that is worse than both."""
+    values, worse = [found(z).value for z in ends], []
+    for i in range(len(ends)):
+        for j in range(i):
+            low = min(values[i], values[j])
+            points = (found((1 - t) * ends[i] + t * ends[j]).value for t in LINE)
+            worse.append(any(value < low - 1e-9 for value in points))
+    return float(np.mean(worse))
 
 
 def _gacv(found, z: np.ndarray) -> float:

@@ -12,6 +12,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from papers import _priors, _surfaces, _toy
 from papers._claims import Claim, verdict
+from papers._pieces import Pieces
 from softmargin.generative import sample_effective_prior, sample_prior
 from softmargin.inference import HMC, MAP
 from softmargin.likelihoods import Hinge
@@ -19,7 +20,7 @@ from softmargin.likelihoods import Hinge
 GRID = np.linspace(0, 1, 201)
 
 
-def run(out: Path, *, full: bool = False) -> list[Claim]:
+def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
     """Reproduce the paper."""
     return [
         *figure_1(out),

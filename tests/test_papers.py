@@ -14,8 +14,11 @@ matplotlib.use("Agg")
 
 # The scripts live beside the package, not in it.
 papers = pytest.importorskip("papers")
-from papers import _gold, _gold_figures, gao2003, kwok1999, sollich2000, sollich2002  # noqa: E402
+from papers import _gold, _gold_figures, _priors, gao2003, kwok1999, sollich2002  # noqa: E402
+from papers._audit import appendix  # noqa: E402
+from papers._audit import rows as audit_rows  # noqa: E402
 from papers._claims import Claim, _read, section, update, verdict  # noqa: E402
+from papers._pieces import OutOfBudgetError, Pieces  # noqa: E402
 
 
 def check(claims, path):
@@ -29,8 +32,8 @@ def test_sollich_2002_figure_1(tmp_path):
     assert [claim.agrees for claim in claims] == ["yes"] * 3
 
 
-def test_sollich_2000_figure_1(tmp_path):
-    claims = sollich2000._priors.claims(tmp_path, "Figure 1", "priors", full=False)
+def test_samples_from_priors(tmp_path):
+    claims = _priors.claims(tmp_path, "Figure 2", "priors", full=False)
     check(claims, tmp_path / "priors.png")
     assert claims[-1].ours.startswith("15.6 and 243")
 
@@ -53,8 +56,41 @@ def test_gold_and_sollich_local_optima():
     trials = {column: [_gold.walk(data, column, seed, max_iter=1) for seed in (0, 1)] for column in _gold.SIMPLE}
     claims = _gold_figures.local_optima(trials)
     assert len(claims) == 4
-    for trial in (trial for mine in trials.values() for trial in mine):
-        assert trial.objective(trial.z).value >= trial.path[0].value
+    for column, mine in trials.items():
+        found = _gold.objective(data, column)
+        assert all(found(trial.z).value >= trial.path[0].value - 1e-9 for trial in mine)
+
+
+def test_pairs_of_ends_with_a_valley_between_them_are_counted():
+    def found(z):
+        return SimpleNamespace(value=float(np.cos(z[0])))
+
+    ends = [np.array([x]) for x in (0.0, 2 * np.pi, 0.1)]
+    # 0 and 0.1 lie on one hill, 2 pi on another.
+    assert _gold_figures._share_worse(found, ends) == pytest.approx(2 / 3)
+
+
+def test_the_expected_best_of_some_trials():
+    errors = np.array([3.0, 1.0, 2.0])
+    assert _gold.expected_best(errors, 3) == 1.0
+    assert _gold.expected_best(errors, 1) == pytest.approx(2.0)
+    # Pairs: (3, 1), (3, 2), (1, 2).
+    assert _gold.expected_best(errors, 2) == pytest.approx(4 / 3)
+
+
+def test_pieces_are_kept_and_a_budget_stops_between_them(tmp_path):
+    made = []
+
+    def piece(k):
+        made.append(k)
+        return k
+
+    assert Pieces(tmp_path)("a", lambda: piece(1)) == 1
+    assert Pieces(tmp_path)("a", lambda: piece(2)) == 1 and made == [1]
+    spent = Pieces(tmp_path, budget=-1.0)
+    assert spent("a", lambda: piece(3)) == 1
+    with pytest.raises(OutOfBudgetError, match="b"):
+        spent("b", lambda: piece(4))
 
 
 def test_peak_between_grid_points_and_at_the_end():
@@ -87,7 +123,8 @@ ITEMS = {
 def summary():
     """Rows of the tracked summary: script name -> list of [item, claim, paper, ours, agrees, why]."""
     text = (Path(papers.__file__).parent / "RESULTS.md").read_text()
-    return {name: [_cells(line) for line in part.splitlines()[6:] if line] for name, part in _read(text).items()}
+    parts = {name: part for name, part in _read(text).items() if name != "audit"}
+    return {name: [_cells(line) for line in part.splitlines()[6:] if line] for name, part in parts.items()}
 
 
 def _cells(line):
@@ -102,6 +139,8 @@ def test_every_figure_and_table_has_a_measured_row(name):
         kind, number = item.split()
         assert re.search(rf"{kind}s? (\d+ and )?{number}(?!\d)", named), item
     assert all(re.search(r"\d|cycles", row[3]) for row in rows)
+    # A figure that two papers share is counted once.
+    assert all(row[5] for row in rows if row[4] == "not run")
 
 
 def test_verdicts_and_bad_ones():
@@ -113,3 +152,24 @@ def test_verdicts_and_bad_ones():
 def test_every_disagreement_is_explained():
     unexplained = [row[:2] for rows in summary().values() for row in rows if row[4] in ("no", "partly") and not row[5]]
     assert unexplained == []
+
+
+def test_every_item_of_the_audit_names_what_exists():
+    root = Path(papers.__file__).parents[1]
+    measured = {row[0] for rows in summary().values() for row in rows}
+    items = audit_rows()
+    assert len(items) >= 110
+    for _, section_, item, where, check in items:
+        assert where == "-" or (root / where).exists(), (section_, where)
+        if "::" in check:
+            path, name = check.split("::")
+            assert f"def {name}(" in (root / "tests" / path).read_text(), check
+        elif check.startswith("papers: "):
+            assert check.removeprefix("papers: ") in measured, check
+        else:
+            assert check.startswith("explained: "), item
+
+
+def test_the_audit_is_the_appendix_of_the_summary():
+    text = (Path(papers.__file__).parent / "RESULTS.md").read_text()
+    assert text.endswith(appendix())

@@ -165,7 +165,7 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
                 f"{why} goes through inducing points, for which criterion={self.criterion!r} is not defined; use "
                 "criterion='auto', 'evidence', 'link_evidence' or 'loo', or fit fewer rows with another inference"
             )
-        if search is not None and (not search.needs_gradient or search.averages_noise):
+        if search is not None and (not search.needs_gradient or search.averages_noise or search.gives_samples):
             raise ValueError(
                 f"{why} goes through inducing points, which are searched by gradients; search={self.search!r} cannot "
                 "be used. Use search='lbfgs' or None, or fit fewer rows with another inference"

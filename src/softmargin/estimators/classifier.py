@@ -57,8 +57,9 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         and one with the loss itself, its relative length scales taken from the first and the rest learnt by EP's
         leave-one-out log loss; leave-one-out chooses. Or "evidence" (as `inference` estimates it), "link_evidence",
         "loo", ...
-    search : {"lbfgs", "random_walk", "gradient_ascent"}, Search or None, default="lbfgs"
-        None fits at the given values. An object brings its own iteration cap and tolerance.
+    search : {"lbfgs", "random_walk", "gradient_ascent", "sample"}, Search or None, default="lbfgs"
+        None fits at the given values. An object brings its own iteration cap and tolerance. "sample" draws
+        hyperparameters in proportion to the evidence and averages the predictions over them.
     probability : {"average", "mean", "map"}, default="average"
         Class probability averaged over the posterior, at the posterior mean, or at the SVM itself (Sollich 2002,
         eqs. 33, 36, 37).

@@ -46,8 +46,9 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         How the posterior is computed. An object brings its settings: ``EP(tol=1e-8)``.
     criterion : {"auto", "evidence", "loo"} or Criterion, default="auto"
         What the search maximises. "auto": the evidence, as `inference` estimates it.
-    search : {"lbfgs", "random_walk", "gradient_ascent"}, Search or None, default="lbfgs"
-        None fits at the given values. An object brings its own iteration cap and tolerance.
+    search : {"lbfgs", "random_walk", "gradient_ascent", "sample"}, Search or None, default="lbfgs"
+        None fits at the given values. An object brings its own iteration cap and tolerance. "sample" draws
+        hyperparameters in proportion to the evidence and averages the predictions over them.
     center : {"median", None}, default="median"
         Prior mean of the function: the median of y, or zero.
     hyperprior : "auto", HyperPrior or None, default="auto"

@@ -32,6 +32,8 @@ class SearchResult(NamedTuple):
     converged: bool
     stopped: bool = False
     """Whether a callback ended it."""
+    samples: tuple[Array, ...] = ()
+    """Points to average the predictions over, each of shape (n,); empty: the best point alone."""
 
 
 Objective = Callable[[Array], Evaluation]
@@ -46,6 +48,9 @@ class Search(Protocol):
     needs_gradient: ClassVar[bool]
     averages_noise: ClassVar[bool]
     """Whether it averages a sampled gradient over its steps, which then needs new random numbers at every step."""
+
+    gives_samples: ClassVar[bool]
+    """Whether it samples the points in proportion to exp(objective) instead of ending at the best one."""
 
     @property
     def tol(self) -> float:

@@ -66,6 +66,7 @@ class GradientAscent(Part):
     name: ClassVar[str] = "gradient_ascent"
     needs_gradient: ClassVar[bool] = True
     averages_noise: ClassVar[bool] = True
+    gives_samples: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         get_rule(self.rule)

@@ -30,6 +30,7 @@ class LBFGS(Part):
     name: ClassVar[str] = "lbfgs"
     needs_gradient: ClassVar[bool] = True
     averages_noise: ClassVar[bool] = False
+    gives_samples: ClassVar[bool] = False
 
     def maximise(
         self,

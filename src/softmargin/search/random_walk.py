@@ -57,6 +57,7 @@ class RandomWalk(Part):
     name: ClassVar[str] = "random_walk"
     needs_gradient: ClassVar[bool] = False
     averages_noise: ClassVar[bool] = False
+    gives_samples: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not 0 < self.acceptance <= 0.5:

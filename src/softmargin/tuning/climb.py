@@ -30,6 +30,8 @@ class End(NamedTuple):
     """Whether the model is the link model."""
     link: Evaluation | None = None
     """The link model, where leave-one-out has still to choose."""
+    samples: tuple[Array, ...] = ()
+    """Points to average over, if the search samples."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +54,15 @@ class Climb:
         watch = None if self.held_out is None else Watch(self.held_out)
         ends: list[Evaluation] = []
         for stage in plan:
-            best = self._stage(self._objective(stage, path, watch), stage, z, seed).best
-            ends.append(_without_matrices(best) if watch is None or watch.best is None else watch.best)
+            result = self._stage(self._objective(stage, path, watch), stage, z, seed)
+            ends.append(_without_matrices(result.best) if watch is None or watch.best is None else watch.best)
             z = ends[-1].z
         link, last = ends[0], ends[-1]
         has_link = len(plan) > 1 and self.tuning.is_default
         if watch is not None:
             # Held-out rows have decided.
             return End(last, -watch.log_loss, path, has_link and link is last)
-        return End(last, last.value, path, link=link if has_link else None)
+        return End(last, last.value, path, link=link if has_link else None, samples=result.samples)
 
     def _stage(self, objective: Objective, stage: Stage, z: Array, seed: int) -> SearchResult:
         box, rng = self.coordinates.bounds, np.random.RandomState(seed)

@@ -15,6 +15,7 @@ from softmargin.likelihoods import Likelihood
 from softmargin.policy import POLICY
 from softmargin.rows import TrainingRows
 from softmargin.search import Search
+from softmargin.tuning.averaged import AveragedModel
 from softmargin.tuning.climb import Climb, End
 from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
 from softmargin.tuning.held_out import HeldOut, hold_out
@@ -52,6 +53,7 @@ def fit_latent(
         Coordinates to start the search from, if there are as many.
     """
     keep_freed_memory()
+    tuning = _for_sampling(tuning)
     # An EP object with settings of its own is used as it is.
     low_rank = tuning.is_default and tuning.inference == EP() and not isinstance(kernel, PrecomputedKernel)
     if low_rank and len(rows.y) > POLICY.size.dense_rows:
@@ -69,7 +71,28 @@ def fit_latent(
             end = _search(rows, coordinates, spread, tuning, tuning.search, z)
             z = end.evaluation.z
         svm = likelihood.at(z[coordinates.n_theta :])
-        return _Final(rows, coordinates, z, svm, tuning.inference, asked, tuning.brief).model(end)
+        model = _Final(rows, coordinates, z, svm, tuning.inference, asked, tuning.brief).model(end)
+        if end is None or not end.samples:
+            return model
+        machines = [likelihood.at(u[coordinates.n_theta :]) for u in end.samples]
+        finals = [
+            _Final(rows, coordinates, u, machine, asked, asked, tuning.brief)
+            for u, machine in zip(end.samples, machines)
+        ]
+        members = [final.model(None) for final in finals]
+        return AveragedModel.of(model, members)
+
+
+def _for_sampling(tuning: Tuning) -> Tuning:
+    """Give a search that samples the evidence as its density, unless another evidence is given."""
+    if tuning.search is None or not tuning.search.gives_samples:
+        return tuning
+    if tuning.criterion is not None and not tuning.criterion.uses_evidence:
+        raise ValueError(
+            f"search={tuning.search.name!r} samples hyperparameters in proportion to the evidence, which "
+            f"criterion={tuning.criterion.name!r} is not; use criterion='evidence' or another search"
+        )
+    return replace(tuning, criterion=tuning.criterion or Evidence())
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,55 @@
+"""Long runs in pieces: each piece's result is kept in a file, so that a run can be stopped and goes on later.
+
+``python -m papers NAME --budget 150`` works for about so many CPU seconds and stops between two pieces; run it again
+until it says that nothing is left. A piece is the same whenever it is computed: its seed is its own.
+"""
+
+import os
+import pickle
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+class OutOfBudgetError(Exception):
+    """Raised between two pieces when the CPU seconds of this run are used up."""
+
+
+@dataclass
+class Pieces:
+    """Results by key, in a folder.
+
+    Parameters
+    ----------
+    folder : Path
+    budget : float
+        CPU seconds that this process may use.
+    """
+
+    folder: Path
+    budget: float = float("inf")
+    earlier: float = 0.0
+    """CPU seconds that pieces from files had taken."""
+    started: float = field(default_factory=lambda: _seconds())
+
+    def __call__(self, key: str, make: Callable[[], Any]) -> Any:
+        """The result of a piece: from its file, or computed now."""
+        path = self.folder / f"{key}.pickle"
+        if path.exists():
+            taken, result = pickle.loads(path.read_bytes())
+            self.earlier += taken
+            return result
+        if _seconds() - self.started > self.budget:
+            raise OutOfBudgetError(key)
+        before = _seconds()
+        result = make()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".part")
+        partial.write_bytes(pickle.dumps((_seconds() - before, result)))
+        partial.replace(path)
+        return result
+
+
+def _seconds() -> float:
+    return sum(os.times()[:4])
