@@ -72,6 +72,7 @@ html_sidebars = {
         "notation",
         "cli",
         "troubleshooting",
+        "tutorial",
         "papers",
         "architecture",
         "errata",

@@ -51,7 +51,7 @@ def test_prior_of_the_dual_weights_has_the_labels_in_it():
 
 
 def test_momentum_density_is_a_density():
-    """Gold & Sollich 2003, below eq. 21: exp(+p'Kp/2) grows without limit; exp(-p'Kp/2) has the integral of N(0, 1/K)."""
+    """Gold & Sollich 2003, below eq. 21: exp(+p'Kp/2) grows without limit, exp(-p'Kp/2) is that of N(0, 1/K)."""
     p = np.linspace(-12, 12, 4001)
     assert np.sum(np.exp(-0.5 * 1.7 * p**2)) * (p[1] - p[0]) == pytest.approx(np.sqrt(2 * np.pi / 1.7))
     assert np.exp(0.5 * 1.7 * p[0] ** 2) > 1e50
