@@ -20,6 +20,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--full", action="store_true", help="the papers' trial counts instead of a few")
     parser.add_argument("--budget", type=float, default=float("inf"), help="CPU seconds; run again to go on")
+    parser.add_argument("--partial", action="store_true", help='write "not run" for what the budget leaves out')
     parser.add_argument("--fresh", action="store_true", help="forget the pieces of earlier runs")
     parser.add_argument("--out", type=Path, default=HERE / "out", help="where pictures go")
     parser.add_argument("--results", type=Path, default=HERE / "RESULTS.md", help="the summary to renew")
@@ -38,7 +39,7 @@ def main() -> None:
         module = import_module(f"papers.{name}")
         title = (module.__doc__ or name).strip().splitlines()[0]
         print(f"{name}: {title}", flush=True)
-        pieces = Pieces(options.out / "pieces" / mode, options.budget)
+        pieces = Pieces(options.out / "pieces" / mode, options.budget, options.partial)
         start = _seconds()
         try:
             with threadpool_limits(1):

@@ -62,40 +62,34 @@ def figure_1(out: Path, trials: list[Trial]) -> list[Claim]:
     ]
 
 
-def histograms(out: Path, all_trials: dict[str, dict[str, list[Trial]]]) -> list[Claim]:
+def histogram(out: Path, number: int, name: str, trials: dict[str, list[Trial]]) -> Claim:
     """Figures 2 to 4."""
     from matplotlib import pyplot as plt
 
-    claims = []
-    for number, name in ((2, "twonorm"), (3, "pima"), (4, "wdbc")):
-        trials = all_trials[name]
-        figure, axes = plt.subplots(len(trials), 1, figsize=(6, 8), sharex=True, layout="constrained")
-        figure.supylabel("number of trials")
-        top = max(t.error for mine in trials.values() for t in mine)
-        for ax, (column, mine) in zip(axes, trials.items()):
-            ax.hist([t.error for t in mine], bins=np.arange(0, top + 4, 2))
-            ax.set_title(f"{column} ({len(mine)} trials)", fontsize=9)
-        axes[-1].set_xlabel(f"test error on {name} (%)")
-        figure.savefig(out / f"gold_sollich2003_figure{number}.png", dpi=110)
-        plt.close(figure)
-        ascents = [t.error for t in trials["Evid grad"]]
-        # As many trials of each criterion as there are ascents.
-        simple = [t.error for column in SIMPLE for t in trials[column][: len(ascents)]]
-        spread = {column: np.std([t.error for t in mine], ddof=1) for column, mine in trials.items()}
-        claims.append(
-            Claim(
-                f"Figure {number}",
-                f"Test errors on {name} spread widely over trials of the simple criteria, less over ascents",
-                "by eye",
-                f"simple criteria {min(simple):.1f} to {max(simple):.1f} % ({len(simple)} trials), ascent "
-                f"{min(ascents):.1f} to {max(ascents):.1f} % ({len(ascents)})",
-                verdict(spread["Evid grad"] < min(spread[c] for c in SIMPLE), max(ascents) < max(simple)),
-                "standard deviations over all trials: "
-                + ", ".join(f"{c} {v:.1f} ({len(trials[c])})" for c, v in spread.items())
-                + " points; the largest error is compared over as many trials of each",
-            )
-        )
-    return claims
+    figure, axes = plt.subplots(len(trials), 1, figsize=(6, 8), sharex=True, layout="constrained")
+    figure.supylabel("number of trials")
+    top = max(t.error for mine in trials.values() for t in mine)
+    for ax, (column, mine) in zip(axes, trials.items()):
+        ax.hist([t.error for t in mine], bins=np.arange(0, top + 4, 2))
+        ax.set_title(f"{column} ({len(mine)} trials)", fontsize=9)
+    axes[-1].set_xlabel(f"test error on {name} (%)")
+    figure.savefig(out / f"gold_sollich2003_figure{number}.png", dpi=110)
+    plt.close(figure)
+    ascents = [t.error for t in trials["Evid grad"]]
+    # As many trials of each criterion as there are ascents.
+    simple = [t.error for column in SIMPLE for t in trials[column][: len(ascents)]]
+    spread = {column: np.std([t.error for t in mine], ddof=1) for column, mine in trials.items()}
+    return Claim(
+        f"Figure {number}",
+        f"Test errors on {name} spread widely over trials of the simple criteria, less over ascents",
+        "by eye",
+        f"simple criteria {min(simple):.1f} to {max(simple):.1f} % ({len(simple)} trials), ascent "
+        f"{min(ascents):.1f} to {max(ascents):.1f} % ({len(ascents)})",
+        verdict(spread["Evid grad"] < min(spread[c] for c in SIMPLE), max(ascents) < max(simple)),
+        "standard deviations over all trials: "
+        + ", ".join(f"{c} {v:.1f} ({len(trials[c])})" for c, v in spread.items())
+        + " points; the largest error is compared over as many trials of each",
+    )
 
 
 def figures_5_and_6(out: Path, trial: Trial) -> list[Claim]:

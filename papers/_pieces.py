@@ -1,7 +1,8 @@
 """Long runs in pieces: each piece's result is kept in a file, so that a run can be stopped and goes on later.
 
 ``python -m papers NAME --budget 150`` works for about so many CPU seconds and stops between two pieces; run it again
-until it says that nothing is left. A piece is the same whenever it is computed: its seed is its own.
+until it says that nothing is left. With ``--partial`` the summary is written at once, and rows whose pieces are missing
+say "not run". A piece is the same whenever it is computed: its seed is its own.
 """
 
 import os
@@ -10,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from papers._claims import Claim
 
 
 class OutOfBudgetError(Exception):
@@ -29,6 +32,8 @@ class Pieces:
 
     folder: Path
     budget: float = float("inf")
+    partial: bool = False
+    """Whether rows whose pieces are missing are written as "not run" instead of stopping the run."""
     earlier: float = 0.0
     """CPU seconds that pieces from files had taken."""
     started: float = field(default_factory=lambda: _seconds())
@@ -49,6 +54,18 @@ class Pieces:
         partial.write_bytes(pickle.dumps((_seconds() - before, result)))
         partial.replace(path)
         return result
+
+    def claims(self, item: str, make: Callable[[], list[Claim]]) -> list[Claim]:
+        """The claims of an experiment, or one that says which piece is missing."""
+        try:
+            return make()
+        except OutOfBudgetError as left:
+            if not self.partial:
+                raise
+            why = "run `python -m papers` with the paper's name to go on"
+            return [
+                Claim(item, "Everything that this experiment measures", "-", f"stopped before {left}", "not run", why)
+            ]
 
 
 def _seconds() -> float:
