@@ -32,6 +32,8 @@ How far to trust the verdicts:
   were made stricter before the present run: a row can now say "no".
 - The setting that shows vanishing gradients (40 rows of twonorm, k0 = 180, l = 8) is the third that was tried; crabs
   showed none.
+- The open question on sampling in a lower dimension was run a second time with more draws and a standard error, after
+  the first run had shown mostly noise.
 - A "why" is our reading unless it names a measurement.
 """
 

@@ -64,7 +64,14 @@ class Pieces:
                 raise
             why = "run `python -m papers` with the paper's name to go on"
             return [
-                Claim(item, "Everything that this experiment measures", "-", f"stopped before {left}", "not run", why)
+                Claim(
+                    item,
+                    "Everything that this experiment measures",
+                    "-",
+                    f"0 rows: stopped before {left}",
+                    "not run",
+                    why,
+                )
             ]
 
 
