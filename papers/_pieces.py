@@ -63,16 +63,8 @@ class Pieces:
             if not self.partial:
                 raise
             why = "run `python -m papers` with the paper's name to go on"
-            return [
-                Claim(
-                    item,
-                    "Everything that this experiment measures",
-                    "-",
-                    f"0 rows: stopped before {left}",
-                    "not run",
-                    why,
-                )
-            ]
+            ours = f"0 rows: stopped before {left}"
+            return [Claim(item, "What this experiment measures", "-", ours, "not run", why)]
 
 
 def _seconds() -> float:
