@@ -53,9 +53,7 @@ class ClassPredictionMixin:
         -------
         ndarray of shape (n_samples,)
         """
-        scores = self._fitted().log_odds(self._validate_new(X))
-        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return self.classes_[index]
+        return self.classes_[self._fitted().winners(self._validate_new(X))]
 
     @blockwise
     def predict_log_proba(self, X: MatrixLike) -> Array:

@@ -36,6 +36,11 @@ class LatentPosterior(Protocol):
         """Whether predictions have a variance; MAP's do not."""
         ...
 
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether f at a new row has a normal distribution."""
+        ...
+
     def latent_mean(self, K_star: Array) -> Array:
         """Mean of f at new rows, shape (n_new,)."""
         ...
@@ -120,6 +125,11 @@ class Posterior:
     def has_variance(self) -> bool:
         """Whether predictions have a variance; MAP's do not."""
         return self.site_precision is not None
+
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether f at a new row has a normal distribution: yes, or MAP's point."""
+        return True
 
     def latent_mean(self, K_star: Array) -> Array:
         """Mean of f at new rows; ``K_star = k(X_new, X)`` has shape (n_new, n)."""

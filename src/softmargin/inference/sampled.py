@@ -37,6 +37,11 @@ class SampledPosterior(Posterior):
     run: int = 0
     """How many earlier runs, each with random numbers of its own, the chains have gone on from."""
 
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether f at a new row has a normal distribution: no, it is a mixture."""
+        return False
+
     def kept(self) -> Array:
         """Whitened samples in the eigenvectors' basis, shape (n_kept, n): f = U lambda^1/2 kept."""
         z = self.draws.z.reshape(-1, self.draws.z.shape[-1])

@@ -80,6 +80,11 @@ class SparsePosterior:
         """Whether predictions have a variance: yes."""
         return True
 
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether f at a new row has a normal distribution: yes."""
+        return True
+
     def latent_mean(self, K_star: Array) -> Array:
         """Mean of f at new rows; ``K_star = k(X_new, Z)`` has shape (n_new, m)."""
         return K_star @ self.beta

@@ -176,6 +176,8 @@ class LeastSquaresMachine:
         found = linear_coefficients(self.kernel, self.basis, weights)
         return None if found is None else Coefficients(found.coef, found.intercept + offset)
 
+    signs = log_odds
+
     def latent(self, X: Any, diagonal: Array | None = None) -> tuple[Array, Array]:
         """Mean (n, K) and variance (n,) of the regression on one-hot targets; all classes share the variance.
 

@@ -125,6 +125,14 @@ class ClassificationFit:
         weighted: Array = log_softmax(log_p + self.log_class_weight, axis=1)
         return weighted
 
+    def winners(self, X: Any) -> np.ndarray:
+        """The number of the most probable class of each row, shape (n,)."""
+        if len(self.classes) > 2:
+            return np.asarray(self.log_proba(X).argmax(axis=1))
+        # Another prior of the classes moves the threshold away from the sign.
+        odds = self.stack.signs(X) if self.log_class_weight is None else self.log_odds(X)
+        return (odds > 0).astype(np.intp)
+
     def log_odds(self, X: Any) -> Array:
         """Log-odds, shape (n,) of the second of two classes or (n, n_classes) of each class against the rest."""
         if len(self.classes) == 2:

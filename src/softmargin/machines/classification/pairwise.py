@@ -12,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
 from softmargin.kernels import Coefficients, PrecomputedKernel
+from softmargin.likelihoods import Likelihood
 from softmargin.machines.classification.pairs import Combination, Pair, fit_temperature, pairs_of, rows_of, seen_by
 from softmargin.machines.sampled_rows import RawSample, Source, left_out_rows, n_inducing_for
 from softmargin.policy import POLICY
@@ -72,6 +73,16 @@ class PairwiseMachine:
     def log_odds(self, X: Any) -> Array:
         """Log-odds of every binary problem, shape (n, n_pairs)."""
         return np.stack([model.log_odds(X, self.probability) for model in self.models], axis=1)
+
+    def signs(self, X: Any) -> Array:
+        """Numbers with the signs of the log-odds of two classes, shape (n,).
+
+        Where P(+1 | f) = P(-1 | -f), the average over a Gaussian has the sign of its mean.
+        """
+        model = self.models[0]
+        if self.probability != "map" and model.posterior.is_gaussian and _is_symmetric(model.likelihood):
+            return model.latent_mean(X)
+        return model.log_odds(X, self.probability)
 
     def log_proba(self, X: Any) -> Array:
         """ln of the class probabilities, shape (n, n_classes)."""
@@ -166,6 +177,11 @@ def leaves_whole_rows(rows: TrainingRows, *, precomputed: bool) -> bool:
     Where inputs carry several labels, all rows are copies in effect, new rows too, and one copy is left out.
     """
     return precomputed or rows.contested() <= POLICY.search.contested
+
+
+def _is_symmetric(likelihood: Likelihood) -> bool:
+    f = np.linspace(0.0, 8.0, 9)
+    return bool(np.allclose(likelihood.log_odds(f), -likelihood.log_odds(-f), rtol=1e-12, atol=1e-12))
 
 
 def _with_left_out(machine: PairwiseMachine, rows: TrainingRows, *, precomputed: bool) -> dict[str, Any]:

@@ -21,6 +21,10 @@ class ClassMachine(Protocol):
         ...
 
 
+CLEAR = 1e-8
+"""A latent mean or log-odds nearer to zero has a sign that rounding may turn."""
+
+
 @dataclass(frozen=True)
 class Member:
     """One machine of a stack.
@@ -43,6 +47,11 @@ class Member:
         """ln of the class probabilities, shape (n, n_classes)."""
         log_p: Array = self.machine.log_proba(X if self.warp is None else self.warp(X))
         return log_p
+
+    def signs(self, X: Any) -> Array:
+        """Numbers with the signs of `log_odds`, shape (n,), for less."""
+        odds: Array = self.machine.signs(X if self.warp is None else self.warp(X))
+        return odds.reshape(-1)
 
     def log_odds(self, X: Any) -> Array:
         """Log-odds of the second of two classes, shape (n,)."""
@@ -113,6 +122,16 @@ class Stack:
             return odds[0]
         up, down = mix(np.stack([log_expit(odds), log_expit(-odds)], axis=2), self.weights).T
         return up - down
+
+    def signs(self, X: Any) -> Array:
+        """Numbers with the signs of `log_odds`, shape (n,): where the members agree, no variance is needed."""
+        odds = np.stack([member.signs(X) for member in self.members])
+        clear = np.abs(odds) > CLEAR
+        agreed = np.all(clear & (odds > 0), axis=0) | np.all(clear & (odds < 0), axis=0)
+        signs: Array = odds[0]
+        if not np.all(agreed):
+            signs[~agreed] = self.log_odds(X[~agreed])
+        return signs
 
     def slopes(self, X: Any) -> Array:
         """Derivatives of the mixture's outputs; see `Member.slopes`."""
