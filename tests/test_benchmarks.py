@@ -34,7 +34,7 @@ def test_a_page_with_a_wrong_figure_is_found():
     assert "made up" not in renewed and renewed.startswith("before\n") and renewed.endswith("\nafter")
 
 
-@pytest.mark.parametrize("name", ["classification", "regression", "sizes", "structure"])
+@pytest.mark.parametrize("name", ["classification", "noise", "regression", "sizes", "structure"])
 def test_tracked_results_can_be_read(name):
     path = _results.RESULTS / f"{name}.json"
     if not path.exists():

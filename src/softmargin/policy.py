@@ -245,6 +245,35 @@ class LowRankPolicy:
 
 
 @dataclass(frozen=True)
+class NoisePolicy:
+    """A regression's noise that varies with x: the logarithm of its scale is a Gaussian process."""
+
+    gain: float = 6.0
+    """Nats of leave-one-out that noise="auto" must gain in total [noise] ..."""
+    promise: float = 3.0
+    """... and that its first scale must promise before any machine is fitted again [noise]."""
+    rounds: int = 3
+    """Times that scale and machine are learnt in turn [noise]."""
+    amplitude: tuple[float, float] = (-2.0, 1.0)
+    length_scale: tuple[float, float] = (0.5, 1.0)
+    shrinkage: tuple[float, float] = (1.0, 4.0)
+    """Hyperprior of ln s(x); see `HyperPrior` [noise]."""
+    widen: float = 1.5
+    """Factor on the standard deviation of ln s(x), whose hyperparameters and function are plugged in [noise]."""
+    least_variance: float = math.pi**2 / 8
+    """Of ln|e|: that of normal noise."""
+    lowest: float = 4.0
+    """The smallest ln|e| below the median."""
+    largest_step: float = 5.0
+    """In ln s of one row."""
+    reach: float = 3.0
+    """Largest size of ln s(x)."""
+    max_iter: int = 40
+    tol: float = 1e-2
+    """Of the search for the hyperparameters of ln s(x)."""
+
+
+@dataclass(frozen=True)
 class Policy:
     """The defaults of both estimators."""
 
@@ -256,6 +285,7 @@ class Policy:
     stack: StackPolicy = StackPolicy()
     structure: StructurePolicy = StructurePolicy()
     low_rank: LowRankPolicy = LowRankPolicy()
+    noise: NoisePolicy = NoisePolicy()
 
 
 POLICY = Policy()

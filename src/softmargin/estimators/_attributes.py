@@ -65,6 +65,7 @@ def target_attributes(fitted: RegressionFit) -> Attributes:
         "_fit": fitted,
         "members_": fitted.members,
         "weights_": fitted.weights,
+        "noise_": "constant" if fitted.tube_predicts else "varying",
         "y_center_": units.center,
         "y_scale_": units.scale,
         "kernel_": fitted.kernel,

@@ -113,6 +113,24 @@ class TargetPredictionMixin:
         """
         return self._fitted().predictive.latent(self._validate_new(X))
 
+    @blockwise
+    def predict_noise_std(self, X: MatrixLike) -> Array:
+        """Standard deviation of the noise, nugget included, at the rows of X: the error bar without the function's.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The same number everywhere if one machine with constant noise predicts.
+        """
+        predictive, X = self._fitted().predictive, self._validate_new(X)
+        _, std = predictive.mean_and_std(X)
+        _, variance = predictive.latent(X)
+        return np.sqrt(np.maximum(std**2 - variance, 0.0))
+
     def sample_latent(self, X: MatrixLike, n_samples: int = 1, random_state: Seed = None) -> Array:
         """Draw functions from the posterior at the rows of X.
 

@@ -27,8 +27,9 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
     The epsilon-insensitive loss is read as the noise density ``C/(2(epsilon C + 1)) exp(-C max(|y - f| - epsilon,
     0))`` and the kernel as the covariance of a Gaussian-process prior (Gao, Gunn & Harris). The evidence of this
     model learns the hyperparameters, and its posterior plus the noise gives standard deviations, intervals, quantiles
-    and densities. The noise can be anything from Laplace (epsilon = 0) over nearly Gaussian to uniform, is the same
-    at every x, and has tails that bound an outlier's influence. By default this tube machine is one of a stack.
+    and densities. The noise can be anything from Laplace (epsilon = 0) over nearly Gaussian to uniform, and has tails
+    that bound an outlier's influence; its scale varies with x where the data say so (`noise`). By default this tube
+    machine is one of a stack.
 
     Parameters
     ----------
@@ -64,6 +65,13 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         with weights learnt on leave-one-out. Means, intervals, densities and samples are those of the mixture. False:
         the tube machine alone, as also through inducing points and when `kernel`, `C`, `epsilon`, `loss`, `inference`,
         `criterion`, `search`, `center`, `hyperprior`, `nugget` or `validation_fraction` is not the default.
+    noise : {"auto", "constant", "varying"}, default="auto"
+        Whether the scale of the noise is the same at every x, or a second smooth function, learnt from leave-one-out
+        residuals: each row then has its own epsilon and C, and the members "tube_varying" and "gaussian_varying" take
+        the place of all others. "auto" keeps it only if the leave-one-out log density of all rows gains clearly (by
+        6 nats); as the stack, it looks for it only where no part was chosen. "varying" works with any part whose
+        posterior has leave-one-out variances (EP, variational), not with kernel values, and not through
+        inducing points (more than 20,000 rows, Dask, `inference="sparse"`), where "auto" is "constant".
     n_restarts : int, default=0
         Additional random starts.
     validation_fraction : float or None, default=None
@@ -88,9 +96,13 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
     Attributes
     ----------
     members_ : list of DensityMember
-        The machines that predict: "tube", "tube_warped_target", "gaussian", "gaussian_warped" (inputs).
+        The machines that predict: "tube", "tube_warped_target", "gaussian", "gaussian_warped" (inputs); or
+        "tube_varying", "gaussian_varying" where the noise varies with x.
     weights_ : ndarray of shape (n_members,)
         Their weights in the mixture of densities; they sum to one.
+    noise_ : {"constant", "varying"}
+        What the machines that predict say of the scale of the noise. Where it varies, `predict_noise_std` gives it, and
+        the attributes below describe the machine with constant noise that the members started from.
     kernel_, C_, epsilon_, likelihood_ : the learnt kernel, C, epsilon and noise density, in the units of y
     noise_std_ : float
         Standard deviation of the noise (nugget included), in the units of y: one part of the error bar. The other part,
@@ -159,6 +171,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         nugget: bool | float = False,
         gross_errors: Literal["auto", "keep"] = "auto",
         stack: bool = True,
+        noise: Literal["auto", "constant", "varying"] = "auto",
         n_restarts: int = 0,
         validation_fraction: float | None = None,
         n_inducing: int | None = None,
@@ -181,6 +194,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         self.nugget = nugget
         self.gross_errors = gross_errors
         self.stack = stack
+        self.noise = noise
         self.n_restarts = n_restarts
         self.validation_fraction = validation_fraction
         self.n_inducing = n_inducing
@@ -264,6 +278,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         check_number("epsilon", self.epsilon, low=0, strict=False, optional=True)
         check_choice("gross_errors", self.gross_errors, ["auto", "keep"])
         check_choice("stack", self.stack, [True, False])
+        check_choice("noise", self.noise, ["auto", "constant", "varying"])
         check_choice("center", self.center, ["median", None])
         if not isinstance(self.nugget, bool | np.bool_):
             check_number("nugget", self.nugget, low=0, strict=True)
@@ -271,6 +286,19 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
             raise ValueError(
                 f"nugget={self.nugget!r} cannot be combined with a precomputed kernel; add its variance to the "
                 "diagonal of the training matrix instead"
+            )
+        if self.noise == "varying" and self._is_precomputed():
+            raise ValueError(
+                "noise='varying' is a function of the inputs, which a precomputed kernel does not show; use "
+                "noise='constant', or give a kernel object and the inputs"
+            )
+
+    def _refuse_through_inducing_points(self, why: str) -> None:
+        super()._refuse_through_inducing_points(why)
+        if self.noise == "varying":
+            raise ValueError(
+                f"{why} goes through inducing points, where the noise is the same at every x; use noise='auto' or "
+                "'constant', or fit at most 20,000 rows with another inference"
             )
 
     def _settings(self, *, through_inducing_points: bool) -> RegressionSettings:
@@ -288,6 +316,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
             self.center is not None,
             self._fit.model.z if self.warm_start and hasattr(self, "_fit") else None,
             self._is_stacked(),
+            self.noise,
         )
 
     def _is_stacked(self) -> bool:

@@ -26,6 +26,7 @@ from softmargin.kernels._leaves import NoInputDerivativeError
 from softmargin.kernels._linear import Coefficients, linear_coefficients, polynomial_degree
 from softmargin.kernels._named import KERNEL_NAMES, CallableKernel, PrecomputedKernel, make_named
 from softmargin.kernels._roles import Role, roles, take_length_scales
+from softmargin.kernels._row_scale import RowScale
 from softmargin.kernels._theta import theta_setter
 from softmargin.kernels._transform import scale_kernel, without_white
 
@@ -40,6 +41,7 @@ __all__ = [
     "NoInputDerivativeError",
     "PrecomputedKernel",
     "Role",
+    "RowScale",
     "TiedKernel",
     "check_kernel",
     "column_scales",

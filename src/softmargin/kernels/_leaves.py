@@ -193,7 +193,7 @@ class ForeignDiagonal:
 
 
 def _refuse_sparse(kernel: Any, X: Inputs, Z: Inputs | None) -> None:
-    if sparse.issparse(X) or sparse.issparse(Z):
+    if (sparse.issparse(X) or sparse.issparse(Z)) and not getattr(kernel, "accepts_sparse", False):
         raise ValueError(
             f"{type(kernel).__name__} cannot be evaluated on sparse inputs; convert them with X.toarray(), "
             f"or use {KNOWN}"

@@ -14,11 +14,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from sklearn.gaussian_process.kernels import Product
 
 from softmargin._linalg import Array
-from softmargin.kernels import diag
+from softmargin.kernels import RowScale, diag
 from softmargin.machines.importance import ROWS
-from softmargin.machines.regression.members import left_out, stack_on
+from softmargin.machines.regression.members import left_out, stack_on, vary_noise
 from softmargin.machines.regression.record import RegressionFit, RegressionSettings, Report
 from softmargin.machines.regression.target import TargetUnits, in_bulk, target_kernels
 from softmargin.machines.sampled_rows import RawSample, Source, compact, draw, n_inducing_for
@@ -37,11 +38,12 @@ def fit_regression(source: Source, settings: RegressionSettings, report: Report 
     if settings.tuning.search is not None:
         warn_of_imitated_noise(fitted)
     fitted = _with_rows(fitted, rows)
-    if not settings.stacked or settings.precomputed:
+    if settings.precomputed or not (settings.stacked or settings.noise == "varying"):
         return fitted
     kept = np.isin(rows.first, fitted.model.rows.first)
     seen = rows.subset(kept, rows.y[kept])
-    return stack_on(fitted, seen, settings, _fit_rows, report)
+    finish = stack_on if settings.stacked else vary_noise
+    return finish(fitted, seen, settings, _fit_rows, report)
 
 
 def update_regression(fitted: RegressionFit, source: Source) -> RegressionFit:
@@ -79,6 +81,8 @@ def _fit_rows(original: TrainingRows, settings: RegressionSettings, report: Repo
     spread = np.empty(0) if settings.precomputed else spread_of(rows.X, rows.weight)
     kernel = "precomputed" if settings.precomputed else settings.kernel
     given, scaled = target_kernels(kernel, spread, settings.nugget, units)
+    if settings.scale is not None:
+        given, scaled = (Product(k, RowScale(settings.scale)) for k in (given, scaled))
     coordinates = Coordinates(scaled, settings.likelihood(units), len(spread))
     total = float(rows.weight.sum())
 

@@ -5,6 +5,9 @@
   Expectation propagation is exact for it and needs one sweep.
 - "gaussian_warped": the same on warped inputs, where a column is skewed; it starts where the former ended.
 
+- "tube_varying", "gaussian_varying": both with a noise whose scale varies with x (`VaryingNoise`). They take the place
+  of all others if that is asked for, or if their mixture has the clearly better leave-one-out density.
+
 Weights by leave-one-out densities of y; a merged row is left out as a whole.
 """
 
@@ -16,8 +19,10 @@ import numpy as np
 
 from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
-from softmargin.inference import EP, Inference, Posterior
-from softmargin.likelihoods import Gaussian, Likelihood
+from softmargin.inference import Inference, SampledPosterior
+from softmargin.likelihoods import Gaussian
+from softmargin.machines.regression.conjugate import ConjugateEP
+from softmargin.machines.regression.noise_members import VaryingNoise
 from softmargin.machines.regression.predictive import Predictive
 from softmargin.machines.regression.record import RegressionFit, RegressionSettings, Report
 from softmargin.machines.regression.stack import DensityMember
@@ -27,25 +32,10 @@ from softmargin.machines.warp import Warp
 from softmargin.machines.weights import stacking_weights
 from softmargin.policy import POLICY
 from softmargin.rows import TrainingRows, spread_of
+from softmargin.search import LBFGS
 
 STACK = POLICY.stack
 FitRows = Callable[[TrainingRows, RegressionSettings, Report | None], RegressionFit]
-
-
-@dataclass(frozen=True, repr=False)
-class ConjugateEP(EP):
-    """Expectation propagation from the sites of a Gaussian likelihood, which are its own: no other start is better."""
-
-    def infer(
-        self,
-        K: Array,
-        y: Array,
-        likelihood: Likelihood,
-        weight: Array | None = None,
-        start: Posterior | None = None,
-    ) -> Posterior:
-        """Infer the posterior over the latent values; see `Inference.infer`."""
-        return super().infer(K, y, likelihood, weight)
 
 
 def stack_on(
@@ -68,11 +58,42 @@ def stack_on(
         return tube
     fit = _Members(tube, rows, settings, fit_rows, _without_fit(report))
     made = [*fit.warped_targets(), *fit.gaussians()]
-    table = np.stack([left_out(tube), *(log_p for _, log_p in made)], axis=1)
+    constant = _mixed(tube, made, rows, tube_predicts=True)
+    if settings.noise == "constant":
+        return constant
+    varying = fit.varying()
+    if not varying:
+        return constant
+    varied = _mixed(tube, varying, rows, tube_predicts=False)
+    assert varied.loo_log_density is not None and constant.loo_log_density is not None
+    gain = rows.weight.sum() * (varied.loo_log_density - constant.loo_log_density)
+    return varied if settings.noise == "varying" or gain >= POLICY.noise.gain else constant
+
+
+def vary_noise(
+    tube: RegressionFit, rows: TrainingRows, settings: RegressionSettings, fit_rows: FitRows, report: Report | None
+) -> RegressionFit:
+    """Let the tube machine's noise vary, without a stack; see `stack_on`."""
+    if tube.model.posterior.cavities() is None or isinstance(tube.model.posterior, SampledPosterior):
+        raise ValueError(
+            f"noise='varying' is learnt from leave-one-out residuals, which inference {tube.model.posterior.method!r} "
+            "does not give; use inference='ep' or 'variational', or noise='constant'"
+        )
+    members = _Members(tube, rows, settings, fit_rows, _without_fit(report)).varying()
+    return _mixed(tube, members, rows, tube_predicts=False)
+
+
+def _mixed(
+    tube: RegressionFit, made: list[tuple[DensityMember, Array]], rows: TrainingRows, *, tube_predicts: bool
+) -> RegressionFit:
+    """The fit in which these members predict, with weights by their leave-one-out log densities."""
+    columns = [log_p for _, log_p in made]
+    table = np.stack([left_out(tube), *columns] if tube_predicts else columns, axis=1)
     weights = stacking_weights(table, rows.weight)
     mixed = np.log(np.exp(table - table.max(axis=1, keepdims=True)) @ weights) + table.max(axis=1)
     mean = float(rows.weight @ mixed / rows.weight.sum())
-    return replace(tube, others=tuple(member for member, _ in made), weights=weights, loo_log_density=mean)
+    others = tuple(member for member, _ in made)
+    return replace(tube, others=others, weights=weights, loo_log_density=mean, tube_predicts=tube_predicts)
 
 
 def left_out(fitted: RegressionFit) -> Array:
@@ -104,7 +125,7 @@ class _Members:
 
     def gaussians(self) -> Iterator[tuple[DensityMember, Array]]:
         """The Gaussian process, and where columns are skewed that on warped inputs."""
-        settings = self._briefly(replace(self.settings, kernel="matern52", loss=Gaussian.name), ConjugateEP())
+        settings = self._gaussian_settings()
         # The kernels have the same parameters; the noise's are (sigma, shape) of the tube and sigma here.
         fitted = self.fit_rows(self.rows, replace(settings, start=self.tube.model.z[:-1]), self.report)
         yield DensityMember("gaussian", Predictive.of(fitted.model, fitted.units)), left_out(fitted)
@@ -115,13 +136,26 @@ class _Members:
             fitted = self.fit_rows(rows, replace(settings, start=start), self.report)
             yield DensityMember("gaussian_warped", Predictive.of(fitted.model, fitted.units), warp), left_out(fitted)
 
+    def varying(self) -> list[tuple[DensityMember, Array]]:
+        """The members whose noise varies with x; none if "auto" is not promised enough."""
+        noise = VaryingNoise(self.tube, self.rows, self.fit_rows, self.report)
+        scale, promised = noise.promise()
+        if self.settings.noise == "auto" and promised < POLICY.noise.promise:
+            return []
+        gaussian = self._gaussian_settings() if self.settings.stacked else None
+        return noise.members(scale, self._briefly(self.settings), gaussian)
+
+    def _gaussian_settings(self) -> RegressionSettings:
+        return self._briefly(replace(self.settings, kernel="matern52", loss=Gaussian.name), ConjugateEP())
+
     def _briefly(self, settings: RegressionSettings, inference: Inference | None = None) -> RegressionSettings:
         """Settings of a search that starts near its end."""
         tuning = settings.tuning
         search: Any = tuning.search
-        short = replace(
-            search, max_iter=min(search.max_iter, STACK.later_iterations), tol=max(search.tol, STACK.later_tol)
-        )
+        short = search
+        if isinstance(search, LBFGS):
+            max_iter, tol = min(search.max_iter, STACK.later_iterations), max(search.tol, STACK.later_tol)
+            short = replace(search, max_iter=max_iter, tol=tol)
         chosen = tuning.inference if inference is None else inference
         return replace(settings, tuning=replace(tuning, inference=chosen, search=short, n_restarts=0, brief=True))
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
@@ -12,6 +12,7 @@ from softmargin._linalg import Array
 from softmargin.kernels import Coefficients, PrecomputedKernel
 from softmargin.likelihoods import Likelihood
 from softmargin.machines.importance import importance
+from softmargin.machines.regression.noise_scale import NoiseScale
 from softmargin.machines.regression.predictive import Predictive
 from softmargin.machines.regression.stack import DensityMember, RegressionStack
 from softmargin.machines.regression.target import TargetUnits, path_in_units, target_likelihood, target_units
@@ -22,6 +23,9 @@ from softmargin.tuning import Coordinates, LatentModel, LikelihoodCoordinates, T
 
 Report = Callable[[Evaluation, "Callable[[], RegressionFit] | None"], None]
 """Called after every evaluation, for the tube machine with a function that makes the fit as if the search had ended."""
+
+
+NoiseKind = Literal["constant", "varying", "auto"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,10 @@ class RegressionSettings:
     """Coordinates where an earlier fit ended."""
     stacked: bool = False
     """Whether other machines join the tube machine; not through inducing points, nor on kernel values."""
+    noise: NoiseKind = "constant"
+    """Whether the scale of the noise varies with x: "auto" keeps that only if leave-one-out gains clearly."""
+    scale: NoiseScale | None = None
+    """The scale s(x) of targets that were divided by it."""
 
     @property
     def precomputed(self) -> bool:
@@ -84,7 +92,9 @@ class RegressionFit:
     others: tuple[DensityMember, ...] = ()
     """The other members of the stack."""
     weights: Array = field(default_factory=lambda: np.ones(1))
-    """Of the tube machine and the others."""
+    """Of the machines that predict."""
+    tube_predicts: bool = True
+    """Whether the tube machine itself is among them; not if the noise varies."""
     sample: RawSample | None = field(default=None, repr=False)
     """Some training rows; None where the model has them all."""
 
@@ -96,7 +106,8 @@ class RegressionFit:
     @property
     def members(self) -> list[DensityMember]:
         """The machines that predict, the tube machine first."""
-        return [DensityMember("tube", Predictive.of(self.model, self.units)), *self.others]
+        tube = DensityMember("tube", Predictive.of(self.model, self.units))
+        return [tube, *self.others] if self.tube_predicts else [*self.others]
 
     @property
     def predictive(self) -> Predictive | RegressionStack:

@@ -1,40 +1,22 @@
 """A stack of regressions: predictive densities mixed by Bayesian stacking on leave-one-out (Yao et al. 2018).
 
-The mixture's density and distribution function are weighted sums of its members'; its quantile lies between the
-smallest and the largest of theirs, where Newton's method finds it; its moments are those of a mixture.
+Densities and quantiles are those of a `MixtureDistribution`, moments and samples those of a mixture.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from softmargin._linalg import Array
 from softmargin.kernels import NoInputDerivativeError
 from softmargin.machines.importance import differences
+from softmargin.machines.regression.mixture import MixtureDistribution
 from softmargin.machines.regression.predictive import Predictive
+from softmargin.machines.regression.varying import VaryingPredictive
 from softmargin.machines.regression.warped_target import WarpedPredictive
 from softmargin.machines.warp import Warp
-
-MAX_NEWTON = 100
-
-
-class Distribution(Protocol):
-    """Distributions of y at n rows."""
-
-    def log_density(self, y: Array) -> Array:
-        """ln of the density at y, shape (n,)."""
-        ...
-
-    def cdf(self, y: Array) -> Array:
-        """Probability of a target up to y, shape (n,)."""
-        ...
-
-    def quantile(self, levels: Array) -> Array:
-        """Shape (n, n_levels)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -44,15 +26,16 @@ class DensityMember:
     Parameters
     ----------
     name : str
-        "tube", "tube_warped_target", "gaussian" or "gaussian_warped" (inputs).
-    predictive : Predictive or WarpedPredictive
+        "tube", "tube_warped_target", "gaussian", "gaussian_warped" (inputs), or with a noise that varies with x
+        "tube_varying" or "gaussian_varying".
+    predictive : Predictive, WarpedPredictive or VaryingPredictive
         Gives the predictive distributions at new rows.
     warp : Warp or None
         What happens to the inputs first.
     """
 
     name: str
-    predictive: Predictive | WarpedPredictive = field(repr=False)
+    predictive: Predictive | WarpedPredictive | VaryingPredictive = field(repr=False)
     warp: Warp | None = field(default=None, repr=False)
 
     def inputs(self, X: Any) -> Any:
@@ -70,44 +53,6 @@ class DensityMember:
 
     def __repr__(self) -> str:
         return f"Member({self.name!r})"
-
-
-@dataclass(frozen=True)
-class MixtureDistribution:
-    """Mixtures of distributions of y at n rows."""
-
-    parts: list[Distribution]
-    weights: Array
-
-    def log_density(self, y: Array) -> Array:
-        """ln of the density at y, shape (n,)."""
-        log_p: Array = logsumexp([part.log_density(y) for part in self.parts], b=self.weights[:, None], axis=0)
-        return log_p
-
-    def cdf(self, y: Array) -> Array:
-        """Probability of a target up to y, shape (n,)."""
-        p: Array = self.weights @ np.stack([part.cdf(y) for part in self.parts])
-        return p
-
-    def quantile(self, levels: Array) -> Array:
-        """Invert the distribution function; shape (n, n_levels)."""
-        own = np.stack([part.quantile(levels) for part in self.parts])
-        return np.stack([self._invert(float(q), own[:, :, k]) for k, q in enumerate(levels)], axis=1)
-
-    def _invert(self, level: float, own: Array) -> Array:
-        """Newton's method between the smallest and the largest of the parts' quantiles, shape (n_parts, n)."""
-        low, high = own.min(axis=0), own.max(axis=0)
-        unit = high - low + np.abs(high) * 1e-6
-        y = self.weights @ own
-        for _ in range(MAX_NEWTON):
-            excess = self.cdf(y) - level
-            low, high = np.where(excess < 0, y, low), np.where(excess < 0, high, y)
-            proposal = y - excess / np.maximum(np.exp(self.log_density(y)), 1e-280)
-            proposal = np.where((proposal >= low) & (proposal <= high), proposal, 0.5 * (low + high))
-            moved, y = np.abs(proposal - y), proposal
-            if np.all(moved <= 1e-9 * unit):
-                break
-        return y
 
 
 @dataclass(frozen=True)
