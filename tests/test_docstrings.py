@@ -31,14 +31,12 @@ def public():
 
 
 def members(room, name):
-    """The name itself and, of a class, the functions and properties that its own body defines."""
+    """The name itself and, of a class, the functions and properties that it or a base of ours defines."""
     thing = getattr(importlib.import_module(room), name)
-    own = vars(thing) if inspect.isclass(thing) else {}
-    return [None] + [
-        key
-        for key, value in own.items()
-        if not key.startswith("_") and (inspect.isfunction(value) or isinstance(value, property))
-    ]
+    bases = inspect.getmro(thing) if inspect.isclass(thing) else ()
+    ours = [vars(base) for base in bases if base.__module__.startswith("softmargin")]
+    found = {key: value for own in reversed(ours) for key, value in own.items() if not key.startswith("_")}
+    return [None, *(key for key, value in found.items() if inspect.isfunction(value) or isinstance(value, property))]
 
 
 def wanted(room, name, member):

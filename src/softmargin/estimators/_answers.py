@@ -96,7 +96,7 @@ class AnswersMixin:
     def log_marginal_likelihood(
         self, theta: VectorLike = None, eval_gradient: bool = False
     ) -> float | tuple[float, Array]:
-        """Log evidence of the support vector machine at other hyperparameters of its kernel, C held as learnt.
+        """Compute the log evidence at other hyperparameters of the kernel, C held as learnt.
 
         Parameters
         ----------

@@ -25,11 +25,12 @@ class ClassPredictionMixin:
 
     @blockwise
     def decision_function(self, X: MatrixLike) -> Array:
-        """Log-odds of `predict_proba`, so that prediction, ranking and probability agree.
+        """Compute the log-odds of `predict_proba`, so that prediction, ranking and probability agree.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict, with the columns of `fit`.
 
         Returns
         -------
@@ -48,24 +49,28 @@ class ClassPredictionMixin:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict, with the columns of `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            Labels as in `classes_`.
         """
         return self.classes_[self._fitted().winners(self._validate_new(X))]
 
     @blockwise
     def predict_log_proba(self, X: MatrixLike) -> Array:
-        """Log of the class probabilities.
+        """Predict the logarithms of the class probabilities.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict, with the columns of `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes)
+            ln of `predict_proba`, exact also where a probability is too small for it.
         """
         if len(self._fitted().classes) == 2:
             odds = self.decision_function(X)
@@ -74,11 +79,12 @@ class ClassPredictionMixin:
 
     @blockwise
     def predict_proba(self, X: MatrixLike) -> Array:
-        """Class probabilities; see `probability` for what they average.
+        """Predict class probabilities; see `probability` for what they average.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict, with the columns of `fit`.
 
         Returns
         -------
@@ -88,15 +94,17 @@ class ClassPredictionMixin:
         return np.exp(self.predict_log_proba(X))
 
     def latent_mean_and_variance(self, X: MatrixLike) -> tuple[Array, Array]:
-        """Posterior mean and variance of the latent function f(x).
+        """Compute the posterior mean and variance of the latent function f(x).
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict, with the columns of `fit`.
 
         Returns
         -------
-        mean, variance : ndarrays of shape (n_samples,), or (n_samples, n_pairs) with more than two classes
+        mean, variance : ndarray of shape (n_samples,) or (n_samples, n_pairs)
+            Moments of f at each row, with one column per pair where there are more than two classes.
         """
         machine, X = self._latent_machine(), self._validate_new(X)
         mean, variance = machine.latent(X)
@@ -110,13 +118,16 @@ class ClassPredictionMixin:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows to predict, with the columns of `fit`.
         n_samples : int, default=1
+            Number of draws.
         random_state : int, RandomState or None, default=None
             None: the estimator's.
 
         Returns
         -------
-        ndarray of shape (n_rows, n_samples), or (n_pairs, n_rows, n_samples) with more than two classes
+        ndarray of shape (n_rows, n_samples) or (n_pairs, n_rows, n_samples)
+            One latent function per column; with more than two classes, for each pair.
         """
         models = self._hinge_models("sample_latent")
         X = self._validate_new(X)

@@ -27,6 +27,7 @@ class TargetPredictionMixin:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict, with the columns of `fit`.
         return_std : bool, default=False
             Also return the standard deviation of y: of the function and of the noise together.
         return_cov : bool, default=False
@@ -35,7 +36,9 @@ class TargetPredictionMixin:
         Returns
         -------
         mean : ndarray of shape (n_samples,)
-        std : ndarray of shape (n_samples,), or covariance : ndarray of shape (n_samples, n_samples)
+            Predicted mean.
+        std or covariance : ndarray of shape (n_samples,) or (n_samples, n_samples)
+            Of the targets, noise included; only with `return_std` or `return_cov`.
         """
         if return_std and return_cov:
             raise ValueError("return_std and return_cov are both True; ask for one of them")
@@ -46,12 +49,14 @@ class TargetPredictionMixin:
 
     @blockwise
     def predict_interval(self, X: MatrixLike, confidence_level: float = 0.95) -> Array:
-        """Central interval that a new y falls into with the given probability.
+        """Predict the central interval that a new y falls into with the given probability.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict, with the columns of `fit`.
         confidence_level : float, default=0.95
+            Probability that a target falls inside, between 0 and 1.
 
         Returns
         -------
@@ -66,17 +71,19 @@ class TargetPredictionMixin:
 
     @blockwise
     def predict_quantiles(self, X: MatrixLike, q: VectorLike) -> Array:
-        """Quantiles of y: of the posterior and the noise density together, not of a Gaussian.
+        """Predict quantiles of y: of the posterior and the noise density together, not of a Gaussian.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict, with the columns of `fit`.
         q : float or array-like of shape (n_q,)
             Levels between 0 and 1.
 
         Returns
         -------
         ndarray of shape (n_samples, n_q)
+            One column for each level.
         """
         levels = np.atleast_1d(np.asarray(q, dtype=np.float64))
         if levels.ndim != 1 or not np.all((levels > 0) & (levels < 1)):
@@ -84,16 +91,19 @@ class TargetPredictionMixin:
         return self._fitted().predictive.quantiles(self._validate_new(X), levels)
 
     def log_predictive_density(self, X: MatrixLike, y: VectorLike) -> Array:
-        """ln p(y | X) of each row, in the units of y.
+        """Compute ln p(y | X) of each row, in the units of y.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict, with the columns of `fit`.
         y : array-like of shape (n_samples,)
+            Targets at which the density is taken.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            In nats; larger is better.
         """
         predictive, X = self._fitted().predictive, self._validate_new(X)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
@@ -101,15 +111,17 @@ class TargetPredictionMixin:
         return predictive.log_density(X, y)
 
     def latent_mean_and_variance(self, X: MatrixLike) -> tuple[Array, Array]:
-        """Posterior mean and variance of the function, without the noise.
+        """Compute the posterior mean and variance of the function, without the noise.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict, with the columns of `fit`.
 
         Returns
         -------
-        mean, variance : ndarrays of shape (n_samples,)
+        mean, variance : ndarray of shape (n_samples,)
+            Moments of f at each row.
         """
         return self._fitted().predictive.latent(self._validate_new(X))
 
@@ -137,13 +149,16 @@ class TargetPredictionMixin:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows to predict, with the columns of `fit`.
         n_samples : int, default=1
+            Number of draws.
         random_state : int, RandomState or None, default=None
             None: the estimator's.
 
         Returns
         -------
         ndarray of shape (n_rows, n_samples)
+            One draw per column.
         """
         predictive, X = self._fitted().predictive, self._validate_new(X)
         return predictive.sample_latent(X, n_samples, self._rng(random_state))
@@ -154,13 +169,16 @@ class TargetPredictionMixin:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_rows, n_features)
+            Rows to predict, with the columns of `fit`.
         n_samples : int, default=1
+            Number of draws.
         random_state : int, RandomState or None, default=None
             None: the estimator's.
 
         Returns
         -------
         ndarray of shape (n_rows, n_samples)
+            One draw per column.
         """
         predictive, X = self._fitted().predictive, self._validate_new(X)
         return predictive.sample_y(X, n_samples, self._rng(random_state))
