@@ -17,6 +17,8 @@ import pytest
 from softmargin.experiment import OURS, THEIRS, fit_experiment, measure
 from softmargin.report import plots
 from softmargin.report.page import _hardest, _scores, render, write_report
+from softmargin.report.tables import _gaps
+from softmargin.report.terminal import numbers, plain
 from softmargin.tables import read_table
 
 BROWSER = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
@@ -91,9 +93,10 @@ def test_page_is_self_contained(page):
 
 def test_classification_page_says_everything(page):
     for text in ("What was learnt", "Which columns matter", "Can the probabilities be believed?", "Hardest rows",
-                 "Support vectors and margins", "The search", "The landscape around the optimum"):  # fmt: skip
+                 "Support vectors and margins", "The search", "The landscape around the optimum", "What they do",
+                 "Columns in numbers", "What is taken for what", "Class by class", "Decisions at a price"):  # fmt: skip
         assert f"<h2>{text}</h2>" in page
-    assert page.count("<tr><td>") == 10
+    assert "<h2>Gaps</h2>" not in page
 
 
 def test_regression_page_says_everything(regressed_page):
@@ -106,9 +109,35 @@ def test_page_is_reproducible(classified, page, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["r.html"]
 
 
+def test_hardest_rows_are_only_hard_ones(classified, regressed):
+    wrong = int(np.sum(classified.predictions[OURS].argmax(axis=1) != classified.truth))
+    assert 0 < wrong <= 10 and len(_hardest(classified)["rows"]) == wrong
+    forecast = regressed.predictions[OURS]
+    outside = int(np.sum((regressed.truth < forecast.lower) | (regressed.truth > forecast.upper)))
+    found = _hardest(regressed)
+    assert (0 if found is None else len(found["rows"])) == outside
+
+
+def test_numbers_are_written_as_people_write_them():
+    written = {3020.4: "3020", 12345678.0: "12300000", 0.00123: "0.00123", 0.5: "0.500", 1e12: "1e+12", 3e-7: "3e-07",
+               0.0: "0", -45.678: "-45.7", 999.9: "1000"}  # fmt: skip
+    assert {value: plain(value) for value in written} == written
+    assert numbers([1.0, 2500.0]) == "1.00 to 2500"
+
+
+def test_gaps_are_said(classified):
+    frame = classified.table.X.copy()
+    frame.loc[frame.index[:6], "one"] = np.nan
+    experiment = replace(classified, table=replace(classified.table, X=frame))
+    gaps = _gaps(experiment)
+    assert gaps.rows[0][:2] == ["one", "6 of 60 (10%)"] and gaps.rows[0][2].startswith("the median, ")
+
+
 def test_hardest_rows_are_numbered_as_in_the_file(classified, tmp_path):
     frame = classified.table.X.assign(**{"class": classified.table.y})
     frame.loc[:9, "class"] = None
+    # Some wrong labels, so that there are hard rows.
+    frame.loc[20:39, "class"] = frame.loc[20:39, "class"].map({"up": "down", "down": "up"})
     frame.to_csv(tmp_path / "d.csv", index=False)
     experiment = measure(fit_experiment(read_table(str(tmp_path / "d.csv"), "class"), max_iter=1))
     for row in _hardest(experiment)["rows"]:

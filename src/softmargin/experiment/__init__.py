@@ -1,5 +1,7 @@
 """What `softmargin fit` does, as functions: split a table, fit, tune a baseline, measure both on held-out rows."""
 
+from softmargin.experiment.classes import ClassFigures, Threshold, class_figures, confusion, thresholds
+from softmargin.experiment.explain import ColumnImportance, Effect, column_importances, effects
 from softmargin.experiment.measures import (
     Forecast,
     event_of,
@@ -13,8 +15,16 @@ from softmargin.experiment.run import OURS, THEIRS, Experiment, fit_experiment, 
 __all__ = [
     "OURS",
     "THEIRS",
+    "ClassFigures",
+    "ColumnImportance",
+    "Effect",
     "Experiment",
     "Forecast",
+    "Threshold",
+    "class_figures",
+    "column_importances",
+    "confusion",
+    "effects",
     "event_of",
     "fit_experiment",
     "measure",
@@ -24,4 +34,5 @@ __all__ = [
     "score_numbers",
     "split_rows",
     "support_count",
+    "thresholds",
 ]

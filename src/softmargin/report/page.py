@@ -9,11 +9,12 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from softmargin._version import __version__
-from softmargin.experiment import OURS, THEIRS, Experiment
+from softmargin.experiment import OURS, THEIRS, Experiment, column_importances
 from softmargin.report import words
 from softmargin.report.plots import pictures
-from softmargin.report.terminal import MEASURES, baseline_name, numbers, written
-from softmargin.tables import relevance_by_column, short
+from softmargin.report.tables import length_scales, sheets
+from softmargin.report.terminal import MEASURES, baseline_name, numbers, plain, written
+from softmargin.tables import importance_by_column, short, sources_of
 
 HARDEST = 10
 COLUMNS = 6
@@ -42,17 +43,18 @@ def render(experiment: Experiment) -> str:
         loader=PackageLoader("softmargin.report", "templates"), autoescape=True, undefined=StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    facts = experiment.summary()
+    facts, importances = experiment.summary(), column_importances(experiment)
     return environment.get_template("page.html").render(
         title=f"{short(facts['target'])}, predicted from {_count(experiment.table.X.shape[1], 'column')}",
         facts=facts,
         data=short(Path(facts["data"]).name),
-        sentences=words.sentences(experiment),
+        sentences=words.sentences(experiment, importances),
         scores=_scores(experiment),
         baseline=baseline_name(experiment.regression),
-        pictures=pictures(experiment),
+        pictures=pictures(experiment, importances),
+        sheets=sheets(experiment, importances),
         hardest=_hardest(experiment),
-        settings=_settings(facts),
+        settings=_settings(experiment, facts),
         notes=facts["notes"],
         version=__version__,
     )
@@ -74,7 +76,7 @@ def _scores(experiment: Experiment) -> list[dict[str, Any]]:
     return cards
 
 
-def _settings(facts: dict[str, Any]) -> list[tuple[str, str]]:
+def _settings(experiment: Experiment, facts: dict[str, Any]) -> list[tuple[str, str]]:
     learnt = facts["learnt"]
     kernels = learnt["kernel"] if isinstance(learnt["kernel"], list) else [learnt["kernel"]]
     rows = [("C", numbers(learnt["C"]))]
@@ -83,7 +85,12 @@ def _settings(facts: dict[str, Any]) -> list[tuple[str, str]]:
     rows += [("kernel" if len(kernels) == 1 else f"kernel {k + 1}", text) for k, text in enumerate(kernels[:6])]
     if len(kernels) > 6:
         rows.append(("", f"and {len(kernels) - 6} more"))
-    rows.append(("log evidence", f"{learnt['log_evidence']:.2f} nats"))
+    scales = length_scales(experiment, sources_of(experiment.pipeline))
+    if scales is not None:
+        rows.append(("length scales" if len(kernels) == 1 else "length scales 1", scales))
+    rows.append(("log evidence", f"{learnt['log_evidence']:.2f} nats (of the machine; not what the search maximised)"))
+    if not np.isnan(objective := _objective(experiment)):
+        rows.append(("search objective", f"{objective:.2f} (its criterion plus the log density of the hyperprior)"))
     if "loo_log_loss" in learnt:
         rows.append(("leave-one-out log loss", f"{learnt['loo_log_loss']:.3f} nats a row (optimised, so optimistic)"))
     if learnt["support_vectors"] is not None:
@@ -91,28 +98,36 @@ def _settings(facts: dict[str, Any]) -> list[tuple[str, str]]:
     return rows
 
 
+def _objective(experiment: Experiment) -> float:
+    """Best objective of the last search; nan without one."""
+    path = experiment.model.search_path_
+    return max((float(row["objective"]) for row in path if "objective" in row), default=float("nan"))
+
+
 def _hardest(experiment: Experiment) -> dict[str, Any] | None:
-    """The held-out rows that surprised the model most."""
+    """The held-out rows that surprised the model most, among those that it got wrong; None if there are none."""
     if not experiment.predictions:
         return None
     ours, table = experiment.predictions[OURS], experiment.table
-    ranked = relevance_by_column(experiment.pipeline) or dict.fromkeys(table.X.columns)
+    ranked = importance_by_column(experiment.pipeline) or dict.fromkeys(table.X.columns)
     columns = list(ranked)[:COLUMNS]
     if experiment.regression:
         surprise = -ours.log_density
-        said = [f"{m:.4g} ({a:.4g} to {b:.4g})" for m, a, b in zip(ours.mean, ours.lower, ours.upper)]
+        hard = (experiment.truth < ours.lower) | (experiment.truth > ours.upper)
+        said = [f"{plain(m, 4)} ({plain(a, 4)} to {plain(b, 4)})" for m, a, b in zip(ours.mean, ours.lower, ours.upper)]
     else:
         surprise = -np.log(np.clip(ours[np.arange(len(ours)), experiment.truth], 1e-300, None))
         best = ours.argmax(axis=1)
+        hard = best != experiment.truth
         said = [f"{short(experiment.model.classes_[k])} ({p[k]:.0%})" for k, p in zip(best, ours)]
     rows = []
-    for i in np.argsort(-surprise, kind="stable")[:HARDEST]:
+    for i in [i for i in np.argsort(-surprise, kind="stable") if hard[i]][:HARDEST]:
         row = experiment.test[i]
         cells = [_cell(table.X[c].iloc[row]) for c in columns]
         number, true = int(table.X.index[row]) + 1, _cell(table.y.iloc[row])
         rows.append({"row": number, "said": said[i], "true": true, "cells": cells})
-    return {"columns": [short(c) for c in columns], "rows": rows}
+    return {"columns": [short(c) for c in columns], "rows": rows} if rows else None
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, (float, np.floating)) else short(value)
+    return plain(float(value)) if isinstance(value, (float, np.floating)) else short(value)

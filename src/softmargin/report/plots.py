@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 import matplotlib
-import numpy as np
 from matplotlib.figure import Figure
 
 from softmargin.displays import (
@@ -20,13 +19,21 @@ from softmargin.displays import (
     EvidenceSurfaceDisplay,
     IntervalDisplay,
     MarginDisplay,
-    RelevanceDisplay,
     SearchPathDisplay,
     label,
 )
-from softmargin.experiment import OURS, THEIRS, Experiment, event_of, reliability, support_count
+from softmargin.experiment import (
+    OURS,
+    THEIRS,
+    ColumnImportance,
+    Experiment,
+    effects,
+    event_of,
+    reliability,
+    support_count,
+)
+from softmargin.report.effects import MOST, draw_importances, effect_drawers
 from softmargin.report.terminal import baseline_name
-from softmargin.tables import relevance_by_column
 
 SURFACE_ROWS = 500
 """Above so many training rows the surface would take longer than the fit."""
@@ -55,13 +62,15 @@ class Picture:
     wide: bool = False
 
 
-def pictures(experiment: Experiment) -> list[Picture]:
+def pictures(experiment: Experiment, importances: list[ColumnImportance]) -> list[Picture]:
     """Draw every figure that applies, in an order that fills two columns."""
+    columns, curves = _importance(importances), _effects(experiment, importances)
     if experiment.regression:
-        drawers = [_intervals, _relevance, _coverage, _residuals, _surface, _search]
+        drawers = [_intervals, _coverage, _residuals, _surface, _search]
     else:
-        drawers = [_reliability, _relevance, _margins, _surface, _search]
-    drawn = (draw(experiment) for draw in drawers)
+        drawers = [_reliability, _margins, _surface, _search]
+    drawn = [draw(experiment) for draw in drawers]
+    drawn = [drawn[0], columns, drawn[1], curves, *drawn[2:]]
     return [picture for picture in drawn if picture is not None]
 
 
@@ -85,16 +94,27 @@ def _render(size: tuple[float, float], draw: Callable[[Any], object]) -> Panel:
     return Panel(*uris)
 
 
-def _relevance(experiment: Experiment) -> Picture | None:
-    relevance = relevance_by_column(experiment.pipeline)
-    if relevance is None:
+def _importance(importances: list[ColumnImportance]) -> Picture | None:
+    if len(importances) < 2:
         return None
-    display = RelevanceDisplay(np.array(list(relevance.values())), list(relevance))
+    size = (SIZE[0], max(SIZE[1], 1.2 + 0.26 * min(len(importances), MOST)))
     return Picture(
         "Which columns matter",
-        "How sharply the prediction can turn along each column, in units of its own spread, the sharpest at 1. "
-        "Near zero the prediction is nearly straight, or flat, along it.",
-        (_render((SIZE[0], max(SIZE[1], 1.2 + 0.26 * min(len(relevance), 20))), display.plot),),
+        "How much the prediction changes along each column, in units of its own spread, over the training rows.",
+        (_render(size, partial(draw_importances, importances=importances)),),
+    )
+
+
+def _effects(experiment: Experiment, importances: list[ColumnImportance]) -> Picture | None:
+    found = effects(experiment, importances)
+    if not found:
+        return None
+    band = " The band holds 90 % of the posterior." if found[0].lower is not None else ""
+    return Picture(
+        "What they do",
+        f"The average prediction when one column is set to each value and the others stay as they are.{band}",
+        tuple(_render((4.4, 3.0), draw) for draw in effect_drawers(experiment, found)),
+        wide=True,
     )
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
@@ -13,13 +14,13 @@ MEASURES = {
     "error": ("error", "{:.1%}"),
     "log_loss": ("log loss (nats)", "{:.3f}"),
     "calibration_error": ("calibration error", "{:.3f}"),
-    "rmse": ("RMSE", "{:#.4g}"),
-    "mean_absolute_error": ("mean absolute error", "{:#.4g}"),
+    "rmse": ("RMSE", ""),
+    "mean_absolute_error": ("mean absolute error", ""),
     "negative_log_density": ("negative log density", "{:.3f}"),
     "coverage_95": ("coverage of 95 % intervals", "{:.1%}"),
-    "interval_width": ("mean width of the intervals", "{:#.4g}"),
+    "interval_width": ("mean width of the intervals", ""),
 }
-"""Measure -> what people call it, and how it is written."""
+"""Measure -> what people call it, and how it is written: as a plain number if nothing else is said."""
 BAR = 24
 MOST = 20
 """Rows of the relevance table that a terminal shows."""
@@ -41,14 +42,26 @@ def show(experiment: Experiment, console: Console) -> None:
 
 def written(measure: str, value: float) -> str:
     """A measure as people read it."""
-    return MEASURES[measure][1].format(value).rstrip(".")
+    form = MEASURES[measure][1]
+    return form.format(value) if form else plain(value, 4)
+
+
+def plain(value: float, digits: int = 3) -> str:
+    """A number with some digits as people write it: 3020 and 0.0012, powers of ten only where they save many zeros."""
+    if not np.isfinite(value) or value == 0:
+        return f"{value:g}"
+    power = int(np.floor(np.log10(abs(value))))
+    if not -4 <= power <= 8:
+        return f"{value:.{digits}g}"
+    rounded = round(float(value), digits - 1 - power)
+    return f"{rounded:.{max(digits - 1 - power, 0)}f}"
 
 
 def numbers(value: Any) -> str:
     """One number, or the range of several."""
     values = value if isinstance(value, list) else [value]
     low, high = min(values), max(values)
-    return f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+    return plain(low) if low == high else f"{plain(low)} to {plain(high)}"
 
 
 def _heading(experiment: Experiment, console: Console) -> None:

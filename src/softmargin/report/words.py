@@ -4,18 +4,20 @@ from typing import Any
 
 import numpy as np
 
-from softmargin.experiment import OURS, THEIRS, Experiment, support_count
-from softmargin.report.terminal import baseline_name, numbers
-from softmargin.tables import relevance_by_column, short
+from softmargin.experiment import OURS, THEIRS, ColumnImportance, Experiment, support_count
+from softmargin.report.terminal import baseline_name, numbers, plain
+from softmargin.tables import short
 
 ALIKE = 0.7
-"""Relevances above this share of the largest are "about equal"."""
-FAINT = 0.3
+"""Importances above this share of the largest are "about equal"."""
+FAINT = 0.1
 
 
-def sentences(experiment: Experiment) -> list[str]:
+def sentences(experiment: Experiment, importances: list[ColumnImportance]) -> list[str]:
     """A handful of plain sentences."""
-    said = [_verdict(experiment), _relevance(experiment), _noise(experiment), _support(experiment), _search(experiment)]
+    said = [
+        _verdict(experiment), _importance(importances), _noise(experiment), _support(experiment), _search(experiment),
+    ]  # fmt: skip
     return [text for text in said if text]
 
 
@@ -26,8 +28,8 @@ def _verdict(experiment: Experiment) -> str:
     n = len(experiment.test)
     if experiment.regression:
         text = (
-            f"On {n} held-out rows the typical error is {ours['rmse']:.3g}, and {ours['coverage_95']:.0%} of the true "
-            "values lie inside their 95 % intervals."
+            f"On {n} held-out rows the typical error is {plain(ours['rmse'])}, and {ours['coverage_95']:.0%} of the "
+            "true values lie inside their 95 % intervals."
         )
         measure, gap = "negative_log_density", 0.02
     else:
@@ -45,20 +47,19 @@ def _verdict(experiment: Experiment) -> str:
     return f"{text} {what} are {better} than those of {rival} (by {abs(difference):.3f} nats a row)."
 
 
-def _relevance(experiment: Experiment) -> str:
-    relevance = relevance_by_column(experiment.pipeline)
-    if not relevance or len(relevance) < 2:
+def _importance(importances: list[ColumnImportance]) -> str:
+    if len(importances) < 2:
         return ""
-    names = [f"“{short(name)}”" for name in relevance]
-    values = list(relevance.values())
-    if values[-1] > ALIKE:
-        return f"All columns shape the prediction about equally; {names[0]} a little more than the others."
-    strong = [name for name, value in zip(names, values) if value > ALIKE][:4]
-    faint = [name for name, value in zip(names, values) if value < FAINT]
-    text = f"{_join(strong)} {'shapes' if len(strong) == 1 else 'shape'} the prediction most."
+    names = [f"“{short(entry.name)}”" for entry in importances]
+    shares = [entry.importance for entry in importances]
+    if shares[-1] > ALIKE * shares[0]:
+        return f"All columns matter about equally; {names[0]} a little more than the others."
+    strong = [name for name, share in zip(names, shares) if share > ALIKE * shares[0]][:4]
+    faint = [name for name, share in zip(names, shares) if share < FAINT * shares[0]]
+    text = f"{_join(strong)} {'matters' if len(strong) == 1 else 'matter'} most."
     if faint:
         shown = _join(faint[:4]) if len(faint) <= 4 else f"{len(faint)} columns"
-        text += f" Along {shown} it is nearly straight, or flat."
+        text += f" Along {shown} the prediction hardly changes."
     return text
 
 
@@ -67,7 +68,7 @@ def _noise(experiment: Experiment) -> str:
     if experiment.regression:
         return (
             f"The noise was learnt from the data (C = {numbers(C.tolist())}, "
-            f"epsilon = {experiment.model.epsilon_:.3g}): it sets how wide the intervals are."
+            f"epsilon = {plain(experiment.model.epsilon_)}): it sets how wide the intervals are."
         )
     return f"C = {numbers(C.tolist())} was learnt from the data.{_overlap(experiment.model)}"
 

@@ -1,7 +1,14 @@
 """Tables: read them, guess what the columns mean, build the pipeline."""
 
 from softmargin.tables.columns import Table, conform, read_table
-from softmargin.tables.pipeline import columns_of, make_pipeline, relevance_by_column, sources_of, unseen_categories
+from softmargin.tables.pipeline import (
+    columns_of,
+    importance_by_column,
+    make_pipeline,
+    relevance_by_column,
+    sources_of,
+    unseen_categories,
+)
 from softmargin.tables.reading import BUNDLED, DataError, printable, read_frame, short
 
 __all__ = [
@@ -10,6 +17,7 @@ __all__ = [
     "Table",
     "columns_of",
     "conform",
+    "importance_by_column",
     "make_pipeline",
     "printable",
     "read_frame",

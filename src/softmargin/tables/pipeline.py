@@ -83,3 +83,15 @@ def relevance_by_column(pipeline: Any) -> dict[str, float] | None:
     for (name, _), value in zip(sources_of(pipeline), np.asarray(relevance)):
         best[name] = max(best.get(name, 0.0), float(value))
     return dict(sorted(best.items(), key=lambda item: -item[1]))
+
+
+def importance_by_column(pipeline: Any) -> dict[str, float] | None:
+    """Importance of each column (its inputs' add up in squares), sums to 1, the largest first; None if unknown."""
+    importance = getattr(pipeline.named_steps["model"], "importance_", None)
+    if importance is None:
+        return None
+    squares: dict[str, float] = {}
+    for (name, _), value in zip(sources_of(pipeline), np.asarray(importance)):
+        squares[name] = squares.get(name, 0.0) + float(value) ** 2
+    total = sum(np.sqrt(value) for value in squares.values()) or 1.0
+    return dict(sorted(((name, float(np.sqrt(v) / total)) for name, v in squares.items()), key=lambda item: -item[1]))
