@@ -22,7 +22,7 @@ from softmargin.likelihoods import Hinge
 from softmargin.policy import POLICY
 from softmargin.search import LBFGS, SearchResult
 from softmargin.tuning import Coordinates, HyperPrior, LogParameters, NoiseShape, Objective
-from softmargin.tuning.structure import LengthScales, finds_structure
+from softmargin.tuning.structure.search import LengthScales, finds_structure
 
 N_TEST, N_RESTARTS, FIRST = 1000, 40, 100
 Function = Callable[[Array, np.random.Generator], Array]

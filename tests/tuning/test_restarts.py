@@ -11,7 +11,7 @@ from softmargin.likelihoods import Hinge
 from softmargin.policy import POLICY
 from softmargin.search import LBFGS
 from softmargin.tuning import Coordinates, HyperPrior, LogParameters, NoiseShape
-from softmargin.tuning.restarts import restart_points
+from softmargin.tuning.structure.restarts import restart_points
 
 from . import problems
 

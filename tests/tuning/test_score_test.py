@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import RBF
 from softmargin.inference import EP, Laplace, Variational
 from softmargin.inference.map import MAP
 from softmargin.likelihoods import EpsilonInsensitive, Hinge
-from softmargin.tuning.score_test import ScoreTest
+from softmargin.tuning.structure.score_test import ScoreTest
 
 N = 25
 LIKELIHOODS = {"hinge": Hinge(1.5), "link": Hinge(3.0).normalised(), "tube": EpsilonInsensitive(4.0, 0.2)}

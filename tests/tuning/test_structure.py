@@ -14,7 +14,7 @@ from softmargin.likelihoods import Hinge
 from softmargin.policy import POLICY
 from softmargin.search import LBFGS, RandomWalk, StopSearch
 from softmargin.tuning import Coordinates, LogParameters
-from softmargin.tuning.structure import (
+from softmargin.tuning.structure.search import (
     LengthScales,
     StructureSearch,
     finds_structure,

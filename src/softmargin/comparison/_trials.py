@@ -10,10 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin.estimators import BayesianSVC
-from softmargin.estimators._bounds import ON_BOUND
 from softmargin.kernels import make_kernel
 from softmargin.search import SEARCHES
 from softmargin.tuning import part_of
+from softmargin.tuning.bounds import ON_BOUND
 
 START_WIDTH = 1.0
 """Half-width of the uniform draw around the logarithm of every kernel parameter's start."""

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from softmargin._typing import Attributes, MatrixLike, PartLike, VectorLike
 from softmargin.criteria import CRITERIA, Criterion, Problem
 from softmargin.estimators._answers import AnswersMixin
-from softmargin.estimators._bounds import warn_of_bounds
 from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks
 from softmargin.estimators._checks import check_choice, check_fraction, check_gram, check_number, check_part
 from softmargin.estimators._progress import Progress
@@ -25,6 +24,7 @@ from softmargin.policy import POLICY
 from softmargin.rows import CheckedRows, check_input_sizes, check_rows, is_dask
 from softmargin.search import SEARCHES, Evaluation, Search
 from softmargin.tuning import HyperPrior, LatentModel, Tuning, part_of
+from softmargin.tuning.bounds import warn_of_bounds
 
 logger = logging.getLogger("softmargin")
 

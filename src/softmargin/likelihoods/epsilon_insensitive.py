@@ -12,10 +12,10 @@ from scipy.special import ndtr
 
 from softmargin.likelihoods._defaults import LikelihoodDefaults
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
-from softmargin.likelihoods._superposition import Superposition
 from softmargin.likelihoods._tube_noise import lower_cdf, lower_quantile
 from softmargin.likelihoods.integrals.gauss import log_phi, rho
 from softmargin.likelihoods.integrals.kinks import kink_precision
+from softmargin.likelihoods.integrals.superposition import Superposition
 from softmargin.likelihoods.integrals.tube_moments import tube_moments
 from softmargin.policy import POLICY, Range
 from softmargin.svm import BoxProblem

@@ -16,7 +16,7 @@ from softmargin.tuning.model import LatentModel
 from softmargin.tuning.objective import Objective, Subspace
 from softmargin.tuning.settings import Tuning
 from softmargin.tuning.stages import Stage, is_doubtful, plan_stages, second_start, start_at
-from softmargin.tuning.structure import finds_structure
+from softmargin.tuning.structure.search import finds_structure
 
 
 class End(NamedTuple):

@@ -22,9 +22,9 @@ from softmargin.tuning.held_out import HeldOut, hold_out
 from softmargin.tuning.hyperprior import amplitude_units, bind_prior
 from softmargin.tuning.large.low_rank import fit_low_rank
 from softmargin.tuning.model import LatentModel
-from softmargin.tuning.restarts import restart_points
 from softmargin.tuning.settings import Tuning
 from softmargin.tuning.stages import is_better_link, is_contested
+from softmargin.tuning.structure.restarts import restart_points
 
 
 def fit_latent(

@@ -19,7 +19,7 @@ from softmargin.rows import is_skewed
 from softmargin.search import LBFGS, Evaluation, Search, SearchResult
 from softmargin.tuning.coordinates import Coordinates
 from softmargin.tuning.objective import Objective
-from softmargin.tuning.score_test import ScoreTest
+from softmargin.tuning.structure.score_test import ScoreTest
 
 STRUCTURE = POLICY.structure
 EVIDENCES = ("evidence", "link_evidence")

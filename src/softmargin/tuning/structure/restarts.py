@@ -7,7 +7,7 @@ from softmargin._linalg import Array
 from softmargin.policy import POLICY
 from softmargin.tuning.coordinates import Coordinates
 from softmargin.tuning.hyperprior import HyperPrior
-from softmargin.tuning.structure import LengthScales
+from softmargin.tuning.structure.search import LengthScales
 
 STRUCTURE = POLICY.structure
 
