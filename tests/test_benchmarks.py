@@ -34,6 +34,16 @@ def test_a_page_with_a_wrong_figure_is_found():
     assert "made up" not in renewed and renewed.startswith("before\n") and renewed.endswith("\nafter")
 
 
+def test_report_takes_the_tables_of_studies_and_leaves_out_rows_without_a_summary(tmp_path):
+    study, rows = tmp_path / "study.json", tmp_path / "compare.json"
+    study.write_text(
+        json.dumps({"command": "python -m benchmarks study", "commit": "abc", "tables": ["| a |", "| 1 |"]})
+    )
+    rows.write_text(json.dumps({"command": "python -m benchmarks compare", "rows": []}))
+    assert report.other(study) == "Command: `python -m benchmarks study` at commit abc.\n\n| a |\n| 1 |"
+    assert report.other(rows) == ""
+
+
 @pytest.mark.parametrize("name", ["classification", "noise", "regression", "sizes", "structure"])
 def test_tracked_results_can_be_read(name):
     path = _results.RESULTS / f"{name}.json"

@@ -129,6 +129,21 @@ class CatBoost(Normal):
         return self.unit[0] + self.unit[1] * mean, self.unit[1] * np.sqrt(variance)
 
 
+class CatBoostCV(Normal):
+    """CatBoost with its default loss; one sd from its cross-validated residuals."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> None:
+        from catboost import CatBoostRegressor
+
+        made = CatBoostRegressor(random_seed=self.seed, thread_count=1, verbose=False, allow_writing_files=False)
+        folds = KFold(5, shuffle=True, random_state=self.seed)
+        self.std = np.std(y - cross_val_predict(made, X, y, cv=folds))
+        self.model = made.fit(X, y)
+
+    def moments(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.model.predict(X), np.full(X.shape[0], self.std)
+
+
 class NGBoost(Normal):
     """Natural-gradient boosting of a normal distribution."""
 
@@ -170,6 +185,7 @@ REGRESSORS: dict[str, Callable[[int], Regressor]] = {
     "softmargin": Softmargin,
     "GPR ARD": GaussianProcess,
     "CatBoost": CatBoost,
+    "CatBoost + CV sd": CatBoostCV,
     "grid SVR": GridSVR,
     "NGBoost": NGBoost,
     "quantile boosting": QuantileBoosting,
