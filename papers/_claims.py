@@ -4,6 +4,7 @@ import platform
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -81,7 +82,8 @@ def section(title: str, claims: Iterable[Claim], seconds: float, *, full: bool) 
     claims = list(claims)
     counts = ", ".join(f"{sum(c.agrees == v for c in claims)} {v}" for v in VERDICTS)
     mode = "the papers' counts (--full)" if full else "reduced counts"
-    head = f"## {title}\n\n{len(claims)} rows: {counts}. Run with {mode}; {seconds:.0f} CPU seconds; {machine()}.\n"
+    head = f"## {title}\n\n{len(claims)} rows: {counts}. Run with {mode}; {seconds:.0f} CPU seconds; "
+    head += f"{datetime.now(UTC):%Y-%m-%d}; {machine()}.\n"
     rows = [["", "claim", "paper", "ours", "agrees", "why"], ["---"] * 6]
     rows += [[c.item, c.claim, c.theirs, c.ours, c.agrees, c.why] for c in claims]
     return head + "\n" + "\n".join("| " + " | ".join(_cell(text) for text in row) + " |" for row in rows) + "\n"
