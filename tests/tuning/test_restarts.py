@@ -99,6 +99,7 @@ def test_no_restarts():
     assert restart_points(coordinates(), SPREAD, HyperPrior(), 0, seed=0).shape == (0, 6)
 
 
+@pytest.mark.filterwarnings("ignore:.* its upper bound")
 def test_one_restart_leaves_scikit_learns_hopeless_start():
     """`test_random_starts` of scikit-learn's GPC: at length scales of 1e-3 every row is alone and the gradient is 0.
 
