@@ -113,6 +113,15 @@ def test_regressions(settings):
     check_numbers(BayesianSVR(**settings).fit(X, T))
 
 
+@pytest.mark.parametrize("stack", [True, False])
+def test_noise_that_varies(stack):
+    target = X[:, 0] + np.exp(X[:, 1]) * 0.3 * np.random.default_rng(2).standard_normal(60)
+    model = BayesianSVR(noise="varying", stack=stack, random_state=0).fit(X, target)
+    assert any("Varying" in type(m.predictive).__name__ for m in model.members_)
+    assert np.ptp(model.predict(NEW, return_std=True)[1][:20]) > 0.1
+    check_numbers(model)
+
+
 def test_a_fit_of_low_rank():
     rng = np.random.default_rng(1)
     rows = rng.standard_normal((510, 3))

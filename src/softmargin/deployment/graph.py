@@ -86,6 +86,9 @@ class Tensor:
     def __truediv__(self, other: Any) -> "Tensor":
         return self.graph.call("Div", self, other)
 
+    def __rtruediv__(self, other: Any) -> "Tensor":
+        return self.graph.call("Div", other, self)
+
     def __matmul__(self, other: Any) -> "Tensor":
         return self.graph.call("MatMul", self, other)
 

@@ -20,7 +20,8 @@ from sklearn.gaussian_process.kernels import (
 
 from softmargin._linalg import Array
 from softmargin.deployment.graph import Tensor
-from softmargin.kernels import ColumnKernel
+from softmargin.kernels import ColumnKernel, RowScale
+from softmargin.machines.regression.noise_scale import NoiseScale
 
 KNOWN = (
     "RBF, Matern (nu = 0.5, 1.5, 2.5), RationalQuadratic, DotProduct, ConstantKernel and WhiteKernel, of all or some "
@@ -63,6 +64,8 @@ def _cross(kernel: Kernel, X: Tensor, basis: Array) -> Tensor:
         return X.graph.constant(np.full((1, len(basis)), float(kernel.constant_value)))
     if type(kernel) is WhiteKernel:
         return X.graph.constant(np.zeros((1, len(basis))))
+    if type(kernel) is RowScale:
+        return (1.0 / scale_of(kernel, X)) * (1.0 / np.asarray(kernel.scale(basis)))[None, :]
     if type(kernel) is DotProduct:
         return X @ basis.T.copy() + float(kernel.sigma_0) ** 2
     return _profile(kernel, _squared_distances(kernel, X, basis))
@@ -98,7 +101,19 @@ def _profile(kernel: Kernel, D2: Tensor) -> Tensor:
     raise ExportError(f"{kernel} has no ONNX graph; kernels that have are {KNOWN}")
 
 
+def scale_of(kernel: RowScale, X: Tensor) -> Tensor:
+    """s(x) of a kernel that is divided by it, shape (n, 1)."""
+    from softmargin.deployment.noise import log_scale
+
+    if not isinstance(kernel.scale, NoiseScale):
+        raise ExportError(f"{kernel} has no ONNX graph unless its scale was learnt by BayesianSVR(noise='varying')")
+    return log_scale(kernel.scale, X).exp()
+
+
 def _diagonal(kernel: Kernel, X: Tensor) -> Tensor:
+    if type(kernel) is RowScale:
+        s = scale_of(kernel, X)
+        return 1.0 / (s * s)
     if type(kernel) is DotProduct:
         return (X * X).sum() + float(kernel.sigma_0) ** 2
     values = {ConstantKernel: "constant_value", WhiteKernel: "noise_level"}

@@ -6,8 +6,10 @@ from softmargin._linalg import Array
 from softmargin.deployment.graph import Tensor
 from softmargin.deployment.kernels import ExportError
 from softmargin.deployment.latent import latent, warped
+from softmargin.deployment.noise import varying_moments
 from softmargin.machines import RegressionFit, TargetWarp
 from softmargin.machines.regression.predictive import Predictive
+from softmargin.machines.regression.varying import VaryingPredictive
 from softmargin.machines.regression.warped_target import N_LATENT, WarpedPredictive, tube_nodes
 
 
@@ -18,6 +20,8 @@ def mean_and_std(fitted: RegressionFit, X: Tensor) -> tuple[Tensor, Tensor]:
         inner = warped(member.warp, X, len(fitted.spread))
         if isinstance(member.predictive, WarpedPredictive):
             moments.append(_warped_target(member.predictive, inner))
+        elif isinstance(member.predictive, VaryingPredictive):
+            moments.append(varying_moments(member.predictive, inner))
         elif type(member.predictive) is Predictive:
             moments.append(_plain(member.predictive, inner))
         else:
