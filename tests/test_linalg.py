@@ -7,7 +7,17 @@ import sys
 import numpy as np
 import pytest
 
-from softmargin._linalg import HALVES_FROM, HALVES_UP_TO, STRIP, gmres, inverse_from_cholesky, inverse_of_triangle
+from softmargin._linalg import (
+    HALVES_FROM,
+    HALVES_UP_TO,
+    STRIP,
+    NotPositiveDefiniteError,
+    cholesky,
+    gmres,
+    inverse_from_cholesky,
+    inverse_of_triangle,
+    shifted_cholesky,
+)
 
 
 @pytest.mark.parametrize("n", [1, STRIP - 1, STRIP, STRIP + 1, 2 * STRIP + 5])
@@ -32,6 +42,18 @@ def test_a_triangle_is_inverted_by_halves_or_whole(n):
     nobodys = np.triu(rng.standard_normal((n, n)), 1)
     inverse = inverse_of_triangle(np.asfortranarray(L + nobodys))
     np.testing.assert_allclose(np.tril(inverse) @ L, np.eye(n), atol=1e-13)
+
+
+def test_a_diagonal_that_rounding_has_swallowed_is_no_reason_to_fail():
+    """1 + 1e30 of a matrix of rank one: exact solutions are within the share that was added."""
+    b = np.array([1e15, 1e15, 2e15])
+    A = np.eye(3) + np.outer(b, b)
+    with pytest.raises(NotPositiveDefiniteError):
+        cholesky(A)
+    L = shifted_cholesky(A)
+    np.testing.assert_allclose(L @ L.T, A, rtol=1e-10)
+    with pytest.raises(NotPositiveDefiniteError, match="positive semi-definite"):
+        shifted_cholesky(np.diag([1.0, -1.0]))
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 90])

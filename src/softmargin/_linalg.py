@@ -13,6 +13,7 @@ Array = NDArray[np.float64]
 logger = logging.getLogger(__name__)
 
 MAX_JITTER = 1e-4
+MAX_SHIFT = 1e-10
 
 
 class NotPositiveDefiniteError(np.linalg.LinAlgError):
@@ -28,6 +29,23 @@ def cholesky(A: Array, *, overwrite: bool = False) -> Array:
     if info != 0:
         raise NotPositiveDefiniteError(f"the leading minor of order {info} is not positive definite")
     return L
+
+
+def shifted_cholesky(A: Array) -> Array:
+    """Factor A = D + B with D > 0 diagonal and B positive semi-definite, whose D rounding may have swallowed.
+
+    Where B is singular and 1e16 times as large as D, A has no digit of D left. Its diagonal is then raised by the least
+    share of a geometric ladder, 1e-15, 1e-14, ..., that works: less than what is known of B.
+    """
+    share = 0.0
+    while share <= MAX_SHIFT:
+        try:
+            return cholesky(A + np.diag(share * np.diag(A)) if share else A)
+        except NotPositiveDefiniteError:
+            share = 10 * share or 1e-15
+    raise NotPositiveDefiniteError(
+        f"a matrix of order {len(A)} is not positive definite: the Gram matrix it holds is not positive semi-definite"
+    )
 
 
 def jittered_cholesky(A: Array) -> tuple[Array, float]:

@@ -16,7 +16,7 @@ from .oracle import GOOD, KINDS, Outcome, judge
 from .shrink import shrink
 from .strategies import cases
 
-BATCH = 50
+BATCH = 10
 """Cases between two writes of the state."""
 
 

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit
 
-from softmargin._linalg import Array, cholesky, inverse_from_cholesky, log_det_from_cholesky
+from softmargin._linalg import Array, inverse_from_cholesky, log_det_from_cholesky, shifted_cholesky
 from softmargin.criteria._protocol import CriterionValue, Problem
 from softmargin.criteria._svm import SVMCriterion, margins, solution
 from softmargin.inference import Posterior
@@ -125,7 +125,7 @@ def _evaluate(active: ActiveSet, problem: Problem, eta: float) -> tuple[KwokLeve
     r, slope = curvature(u, eta)
     tau, root = weight * r, np.sqrt(weight * r)
     K = C * problem.K
-    L = cholesky(np.eye(len(u)) + root[:, None] * K * root)
+    L = shifted_cholesky(np.eye(len(u)) + root[:, None] * K * root)
     P = inverse_from_cholesky(L)
     rows = root > 0
     # Sigma_ii = K_ii - sum_jk K_ij r_j P_jk r_k K_ki; where r is positive by the form that does not cancel.

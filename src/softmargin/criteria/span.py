@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import expit
 
-from softmargin._linalg import Array, cholesky, inverse_from_cholesky, inverse_of_triangle
+from softmargin._linalg import Array, inverse_from_cholesky, inverse_of_triangle, shifted_cholesky
 from softmargin.criteria._protocol import CriterionValue, Problem
 from softmargin.criteria._svm import SVMCriterion, margins, shares, solution
 from softmargin.inference import Posterior
@@ -86,7 +86,7 @@ class Span(SVMCriterion):
         system = root[:, None] * gather(problem.K, S)
         system *= root
         system[np.diag_indices(len(S))] += alpha * active.problem.ridge[S] + self.eta
-        half = inverse_of_triangle(cholesky(system)) if len(S) else system
+        half = inverse_of_triangle(shifted_cholesky(system)) if len(S) else system
         # h_i = [(eta + N)^-1]_ii
         h = np.einsum("ij,ij->j", half, half)
         step = np.full(len(share), expit(-self.c1 - self.c2))

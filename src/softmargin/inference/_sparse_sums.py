@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import blas
 from sklearn.gaussian_process.kernels import Kernel
 
-from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky
+from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky, shifted_cholesky
 from softmargin.kernels import contract_cross, contract_diag, contract_inputs, diag, gram, gram_float32
 from softmargin.likelihoods import Likelihood
 from softmargin.rows import Workspace
@@ -153,7 +153,7 @@ class WhitenedGaussian:
     @classmethod
     def from_natural(cls, precision: Array, shift: Array) -> "WhitenedGaussian":
         """The Gaussian with S^-1 = precision and S^-1 mu = shift."""
-        factor = cholesky(precision)
+        factor = shifted_cholesky(precision)
         half = blas.dtrsm(1.0, factor, shift[:, None], lower=1)
         return cls(blas.dtrsm(1.0, factor, half, lower=1, trans_a=1)[:, 0], factor)
 

@@ -23,9 +23,9 @@ from scipy.linalg import cho_solve, solve_triangular
 from softmargin._linalg import (
     Array,
     NotPositiveDefiniteError,
-    cholesky,
     inverse_from_cholesky,
     log_det_from_cholesky,
+    shifted_cholesky,
 )
 from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference.map import MAP, dual_problem
@@ -223,7 +223,7 @@ def _site_factor(block: Array, root: Array) -> Array:
     system = root[:, None] * block
     system *= root
     system[np.diag_indices(len(root))] += 1.0
-    return cholesky(system)
+    return shifted_cholesky(system)
 
 
 def _add_gradient(posterior: Posterior, mode: Posterior, d_gram: Array, d_params: Array) -> Posterior:

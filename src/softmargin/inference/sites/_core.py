@@ -19,6 +19,7 @@ from softmargin._linalg import (
     cholesky,
     inverse_of_triangle,
     log_det_from_cholesky,
+    shifted_cholesky,
 )
 
 Order = NDArray[np.intp]
@@ -106,9 +107,7 @@ def _in_old_order(x: Array, order: Order | None) -> Array:
 def _positive_triangle(K: Array, root: Array) -> Array:
     """The Cholesky factor of I + r K r."""
     L, info = lapack.dpotrf(scaled_gram(K, root, np.ones_like(root)), lower=1, clean=0, overwrite_a=1)
-    if info != 0:
-        raise NotPositiveDefiniteError("I + T^1/2 K T^1/2 is not positive definite: the Gram matrix is not PSD")
-    return L
+    return L if info == 0 else shifted_cholesky(scaled_gram(K, root, np.ones_like(root)))
 
 
 def _signed_triangle(K: Array, root: Array, sign: Array, order: Order, n_plus: int) -> Array:
@@ -119,7 +118,7 @@ def _signed_triangle(K: Array, root: Array, sign: Array, order: Order, n_plus: i
     Positive diagonals of P and Sigma would not be enough.
     """
     F = _ordered_gram(K, root, sign, order)
-    L = cholesky(F[:n_plus, :n_plus])
+    L = shifted_cholesky(F[:n_plus, :n_plus])
     V = solve_triangular(L, F[n_plus:, :n_plus].T, lower=True, check_finite=False)
     lower = F[n_plus:, n_plus:]
     try:

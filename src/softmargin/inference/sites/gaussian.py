@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from softmargin._compiled import njit
-from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky
+from softmargin._linalg import Array, NotPositiveDefiniteError, shifted_cholesky
 from softmargin.inference.sites._core import Core, scaled_gram
 
 WEAKEST_SITE = 1e-10
@@ -96,7 +96,7 @@ def site_gaussian(K: Array, tau: Array, nu: Array) -> SiteGaussian:
 
 def site_cholesky(K: Array, tau: Array) -> Array:
     """L L' = I + T^1/2 K T^1/2 for tau >= 0; the factor that predictions need."""
-    return cholesky(scaled_gram(K, np.sqrt(tau), np.ones_like(tau)), overwrite=True)
+    return shifted_cholesky(scaled_gram(K, np.sqrt(tau), np.ones_like(tau)))
 
 
 @njit(cache=True, error_model="numpy")
