@@ -7,6 +7,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, DotProduct
 
 from softmargin import BayesianSVC, BayesianSVR
+from softmargin.likelihoods import Hinge, Logistic, SquaredHinge
 
 from .cases import FIXED, two_classes
 
@@ -65,7 +66,7 @@ def test_a_far_new_row(estimator, y, kernel):
 def test_powers_of_inputs_that_overflow():
     with pytest.raises(ValueError, match="kernel='poly' takes powers of the raw inputs"):
         fixed(BayesianSVC, "poly").fit(X * 1e60, Y)
-    with pytest.raises(ValueError, match="the kernel's values reach"):
+    with pytest.raises(ValueError, match="the kernel's largest value"):
         fixed(BayesianSVC, DotProduct() ** 2).fit(X * 1e90, Y)
 
 
@@ -97,9 +98,10 @@ def test_the_latent_function_of_an_unfitted_estimator(estimator):
         estimator().latent_mean_and_variance(X)
 
 
-def test_a_kernel_in_other_units_than_the_target():
-    with pytest.raises(ValueError, match=r"the kernel's values reach .*in units of the target's variance"):
-        BayesianSVR(RBF(1.0)).fit(X, 1e-90 * T)
+@pytest.mark.parametrize("scale", [1e-90, 1e90])
+def test_a_kernel_in_other_units_than_the_target(scale):
+    with pytest.raises(ValueError, match=r"the kernel's largest value .*in units of the target's variance"):
+        BayesianSVR(RBF(1.0)).fit(X, scale * T)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -107,6 +109,13 @@ def test_huge_weights_through_inducing_points():
     settings = {"inference": "sparse", "loss": "probit", "C": 1000.0, "search": None, "random_state": 0}
     model = BayesianSVC(**settings).fit(X, Y, sample_weight=np.full(len(Y), 1e12))
     assert np.all(np.isfinite(model.predict_proba(X)))
+
+
+@pytest.mark.parametrize("link", [Hinge, SquaredHinge, Logistic])
+def test_integrals_of_what_is_no_number_end(link):
+    one = np.ones(3)
+    m, v = np.array([np.nan, np.inf, 0.0]), np.array([1.0, 1.0, np.nan])
+    assert not np.any(np.isfinite(link().normalised().tilted_moments(one, m, v).log_z))
 
 
 def test_an_error_gives_the_parameter_as_it_was_given():

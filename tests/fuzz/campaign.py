@@ -12,12 +12,9 @@ from typing import Any
 from hypothesis.internal.conjecture.data import ConjectureData
 
 from .case import Case
-from .oracle import GOOD, KINDS, Outcome, judge
+from .oracle import GOOD, KINDS, LIMIT, Outcome, judge
 from .shrink import shrink
 from .strategies import cases
-
-BATCH = 10
-"""Cases between two writes of the state."""
 
 
 @dataclass
@@ -31,6 +28,8 @@ class State:
     """Number of cases of each estimator and kind of outcome."""
     refusals: dict[str, int] = field(default_factory=dict)
     """How often each refusal was met, by the start of its message."""
+    running: int | None = None
+    """Number of the case that is being judged: if the process ends meanwhile, it was killed there."""
     failures: list[dict[str, Any]] = field(default_factory=list)
     """Number, kind, note and shrunk case of each failure."""
 
@@ -77,21 +76,29 @@ def run(n_cases: int, path: Path, *, seconds: float, say: Callable[[str], object
     """Continue until `n_cases` have been run, or for some CPU time."""
     state, start = State.read(path), time.process_time()
     while state.n_cases < n_cases and time.process_time() - start < seconds:
-        for number in range(state.n_cases, min(state.n_cases + BATCH, n_cases)):
-            case = draw_case(number)
+        number = state.n_cases
+        case = draw_case(number)
+        if state.running == number:
+            # Compiled code that never ends cannot be interrupted from inside.
+            outcome = Outcome("hang", "the process was killed in this case", LIMIT)
+        else:
+            state.running = number
+            state.write(path)
             outcome = judge(case)
-            state.note(case, outcome)
-            if not outcome.is_good:
-                state.failures.append(describe(number, case, outcome))
-                say(f"{outcome.kind}: {state.failures[-1]['note']}\n    {state.failures[-1]['case']}")
-        state.write(path)
+        state.note(case, outcome)
+        state.running = None
+        if not outcome.is_good:
+            state.failures.append(describe(number, case, outcome))
+            say(f"{outcome.kind}: {state.failures[-1]['note']}\n    {state.failures[-1]['case']}")
+    state.write(path)
     return state
 
 
 def describe(number: int, case: Case, outcome: Outcome) -> dict[str, Any]:
-    """A failure, shrunk."""
-    small = shrink(case, outcome.kind)
-    return {"number": number, "kind": outcome.kind, "note": judge(small).note, "case": repr(small)}
+    """A failure, shrunk; what hangs is as it was found, since every trial would hang too."""
+    small = case if outcome.kind == "hang" else shrink(case, outcome.kind)
+    note = outcome.note if outcome.kind == "hang" else judge(small).note
+    return {"number": number, "kind": outcome.kind, "note": note, "case": repr(small)}
 
 
 def recheck(path: Path, *, say: Callable[[str], object]) -> State:

@@ -28,8 +28,8 @@ from softmargin.kernels._leaves import Constant, Diagonal, Dot, Foreign, Foreign
 from softmargin.kernels._named import PrecomputedKernel
 from softmargin.kernels._radial import Radial, profile_of
 
-LARGEST_VALUE = 1e100
-"""Of a kernel: inferences take squares of it, and ratios of such."""
+SMALLEST_VALUE, LARGEST_VALUE = 1e-100, 1e100
+"""Of a kernel's variances: inferences take squares of them, and ratios of such."""
 
 
 class KernelOverflowError(ValueError):
@@ -181,7 +181,8 @@ def _diagonal_tree(kernel: Kernel, X: Inputs) -> Node:
     return _build(kernel, leaf)
 
 
-def _fill(node: Node, shape: tuple[int, int]) -> Array:
+def _fill(node: Node, shape: tuple[int, int], *, is_gram: bool = False) -> Array:
+    """All values; those of a Gram matrix have its diagonal among them, and so must not all be tiny."""
     K = np.empty(shape)
     # What overflows is found below; what underflows is zero.
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -189,11 +190,11 @@ def _fill(node: Node, shape: tuple[int, int]) -> Array:
             K[s] = node.rows(s)
         largest = float(max(np.max(K, initial=0.0), -np.min(K, initial=0.0)))
     # A nan fails the comparison.
-    if not largest <= LARGEST_VALUE:
+    if not largest <= LARGEST_VALUE or (is_gram and 0 < largest < SMALLEST_VALUE):
         raise KernelOverflowError(
-            f"the kernel's values reach {largest:.2g} at these inputs (in units of the target's variance, in a "
-            f"regression); the limit is {LARGEST_VALUE:g}. Standardise the inputs, and give the kernel starting values "
-            "and bounds that fit the units of the inputs and the target"
+            f"the kernel's largest value at these inputs is {largest:.2g} (in units of the target's variance, in a "
+            f"regression); it must lie between {SMALLEST_VALUE:g} and {LARGEST_VALUE:g}. Standardise the inputs, and "
+            "give the kernel starting values and bounds that fit the units of the inputs and the target"
         )
     return K
 
@@ -248,7 +249,8 @@ def evaluate(kernel: Kernel, X: Inputs, Z: Inputs | None = None) -> KernelEvalua
     X = as_inputs(X)
     Z = None if Z is None else as_inputs(Z)
     node = _tree(kernel, X, Z, gradient=True)
-    return KernelEvaluation(_fill(node, (X.shape[0], X.shape[0] if Z is None else Z.shape[0])), node)
+    shape = (X.shape[0], X.shape[0] if Z is None else Z.shape[0])
+    return KernelEvaluation(_fill(node, shape, is_gram=Z is None), node)
 
 
 def gram(kernel: Kernel, X: Inputs, Y: Inputs | None = None) -> Array:
@@ -271,7 +273,7 @@ def gram(kernel: Kernel, X: Inputs, Y: Inputs | None = None) -> Array:
     if Y is not None and X.shape[1] != Y.shape[1]:
         raise ValueError(f"X has {X.shape[1]} features but Y has {Y.shape[1]}")
     m = X.shape[0] if Y is None else Y.shape[0]
-    return _fill(_tree(kernel, X, Y, gradient=False), (X.shape[0], m))
+    return _fill(_tree(kernel, X, Y, gradient=False), (X.shape[0], m), is_gram=Y is None)
 
 
 def diag(kernel: Kernel, X: Inputs) -> Array:

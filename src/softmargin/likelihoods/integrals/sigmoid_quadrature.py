@@ -175,6 +175,11 @@ def _fill_moments(m, v, C, w, kind, edges, bends, peaks, sums, out):
     for i in range(m.size):
         if w[i] == 0:
             continue
+        if not (abs(m[i]) < np.inf and 0 <= v[i] < np.inf):
+            # Panels would never end.
+            for k in range(4):
+                out[k, i] = np.nan
+            continue
         highest = 0
         for j in range(modes.size):
             modes[j] = _mode(edges[j], edges[j + 1], m[i], v[i], C, w[i], kind)
