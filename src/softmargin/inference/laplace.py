@@ -23,6 +23,7 @@ from scipy.linalg import cho_solve, solve_triangular
 from softmargin._linalg import (
     Array,
     NotPositiveDefiniteError,
+    cholesky,
     inverse_from_cholesky,
     log_det_from_cholesky,
     shifted_cholesky,
