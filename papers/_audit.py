@@ -10,7 +10,7 @@ SOLLICH_2002 = """
 2, eq. 3 | the offset as a constant B^2 of the kernel; B -> infinity is the free bias | src/softmargin/kernels/_named.py | inference/test_map.py::test_large_offset_equals_svc_with_free_bias
 2 | a Gaussian-process prior with the kernel as covariance | src/softmargin/generative.py | test_generative.py::test_prior_has_the_kernel_as_covariance
 2 | epsilon-insensitive noise of regression, normalised | src/softmargin/likelihoods/epsilon_insensitive.py | likelihoods/test_epsilon_insensitive.py::test_density_over_the_target
-2 | that density as a superposition of Gaussians (Pontil et al.) | src/softmargin/likelihoods/_superposition.py | likelihoods/test_epsilon_insensitive.py::test_the_density_is_a_superposition_of_gaussians
+2 | that density as a superposition of Gaussians (Pontil et al.) | src/softmargin/likelihoods/integrals/superposition.py | likelihoods/test_epsilon_insensitive.py::test_the_density_is_a_superposition_of_gaussians
 2, eq. 4 | unnormalised likelihood with kappa(C) | src/softmargin/likelihoods/hinge.py | likelihoods/test_normalisation.py::test_kappa_of_the_hinge
 2, fig. 1 | v(theta) <= 1, with 1 at the margin only | src/softmargin/likelihoods/hinge.py | likelihoods/test_normalisation.py::test_v_reaches_one_and_no_more
 2, eq. 5 | the sum over data sets is less than one | src/softmargin/evidence/exact.py | evidence/test_exact.py::test_normaliser_is_the_sum_over_labelings
