@@ -132,6 +132,7 @@ class TargetPredictionMixin:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows to predict, with the columns of `fit`.
 
         Returns
         -------
