@@ -88,9 +88,12 @@ def _settings(experiment: Experiment, facts: dict[str, Any]) -> list[tuple[str, 
     scales = length_scales(experiment, sources_of(experiment.pipeline))
     if scales is not None:
         rows.append(("length scales" if len(kernels) == 1 else "length scales 1", scales))
-    rows.append(("log evidence", f"{learnt['log_evidence']:.2f} nats (of the machine; not what the search maximised)"))
+    rows.append(("log evidence", f"{learnt['log_evidence']:.2f} nats"))
     if not np.isnan(objective := _objective(experiment)):
-        rows.append(("search objective", f"{objective:.2f} (its criterion plus the log density of the hyperprior)"))
+        criterion = (
+            "evidence" if experiment.regression else "leave-one-out or link evidence, not the naive evidence above"
+        )
+        rows.append(("search objective", f"{objective:.2f} ({criterion}, plus the log density of the hyperprior)"))
     if "loo_log_loss" in learnt:
         rows.append(("leave-one-out log loss", f"{learnt['loo_log_loss']:.3f} nats a row (optimised, so optimistic)"))
     if learnt["support_vectors"] is not None:
@@ -130,4 +133,8 @@ def _hardest(experiment: Experiment) -> dict[str, Any] | None:
 
 
 def _cell(value: Any) -> str:
-    return plain(float(value)) if isinstance(value, (float, np.floating)) else short(value)
+    if not isinstance(value, (float, np.floating)):
+        return short(value)
+    # Numbers with gaps are floats, whole or not.
+    number = float(value)
+    return f"{number:.0f}" if number.is_integer() and abs(number) < 1e9 else plain(number)
