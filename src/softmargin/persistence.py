@@ -30,7 +30,7 @@ from softmargin._version import __version__
 from softmargin.criteria import CRITERIA
 from softmargin.estimators import BayesianSVC, BayesianSVR
 from softmargin.inference import INFERENCES
-from softmargin.kernels import PrecomputedKernel, RowScale
+from softmargin.kernels import ColumnKernel, PrecomputedKernel, RowScale, TiedKernel
 from softmargin.likelihoods import LIKELIHOODS
 from softmargin.search import SEARCHES
 
@@ -75,7 +75,7 @@ def _own_types() -> set[str]:
         for kind in vars(module).values()
         if isinstance(kind, type) and kind.__module__ == module.__name__ and _is_record(kind)
     }
-    kinds = {BayesianSVC, BayesianSVR, PrecomputedKernel, RowScale, *registered, *records}
+    kinds = {BayesianSVC, BayesianSVR, ColumnKernel, PrecomputedKernel, RowScale, TiedKernel, *registered, *records}
     return {_name(kind) for kind in kinds if isinstance(kind, type)}
 
 
@@ -235,10 +235,12 @@ def _try_out(estimator: Any, size: int) -> None:
     width = int(last.n_features_in_)
     if not 0 < width <= allowed_size(size):
         raise ValueError(f"a model of {width} columns cannot be in {size} bytes")
+    # A row of gaps is a row of any table.
+    row = np.zeros((1, width)) if getattr(last, "encoder_", None) is None else np.full((1, width), np.nan)
     with warnings.catch_warnings():
-        # The row of zeros has no column names.
+        # It has no column names.
         warnings.simplefilter("ignore", UserWarning)
-        answer = last.predict(np.zeros((1, width)))
+        answer = last.predict(row)
     if np.shape(answer)[:1] != (1,):
         raise ValueError("its arrays have shapes that do not fit each other")
 

@@ -116,8 +116,8 @@ def test_nothing_held_out(csv):
 
 def test_predict_gives_probabilities(model, csv):
     answer = pd.read_csv(io.StringIO(run("predict", model, csv).stdout))
-    assert answer.columns.tolist() == ["prediction", "probability of no", "probability of yes"]
-    p = answer[["probability of no", "probability of yes"]].to_numpy()
+    assert answer.columns.tolist() == ["prediction", "p_no", "p_yes"]
+    p = answer[["p_no", "p_yes"]].to_numpy()
     np.testing.assert_allclose(p.sum(axis=1), 1)
     assert (answer["prediction"].eq("yes") == (p[:, 1] > 0.5)).all()
 
@@ -162,7 +162,7 @@ def test_regression_end_to_end(tmp_path):
         pd.read_csv(io.StringIO(run("predict", tmp_path / "m.skops", tmp_path / "d.csv", "--level", level).stdout))
         for level in (0.5, 0.95)
     )
-    assert narrow.columns.tolist() == ["mean", "std", "lower", "upper"]
+    assert narrow.columns.tolist() == ["prediction", "std", "lower", "upper"]
     assert (wide["lower"] < narrow["lower"]).all() and (narrow["upper"] < wide["upper"]).all()
 
 
@@ -189,7 +189,7 @@ def test_many_rows_use_inducing_points(options, csv, tmp_path, set_policy):
     result = run("fit", csv, *options, "--out", out, "--report", report, "--no-baseline", "--json")
     assert result.exit_code == 0, result.stderr
     assert json.loads(result.stdout)["learnt"]["support_vectors"] is None
-    assert softmargin.load(out)[-1].inference_ == "sparse"
+    assert softmargin.load(out).inference_ == "sparse"
     assert "inducing points" in report.read_text()
     assert "support vectors" not in run("fit", csv, *options, "--no-baseline").stdout
     assert run("info", out).exit_code == 0 and run("predict", out, csv).exit_code == 0
@@ -336,7 +336,8 @@ def test_numbers_that_are_not(tmp_path):
 def test_bad_options(csv, tmp_path):
     assert run("fit", csv, "--target", "ill", "--test-size", "7").exit_code == 2
     assert run("fit").exit_code == 2
-    refused(run("fit", csv, "--target", "ill", "--kernel", "magic"), 1, "magic", "rbf")
+    wrong = run("fit", csv, "--target", "ill", "--kernel", "magic")
+    assert wrong.exit_code == 2 and "magic" in wrong.stderr and "rbf" in wrong.stderr
     refused(run("fit", csv, "--target", "ill", "--out", tmp_path), 2, "directory")
     refused(run("fit", csv, "--target", "ill", "--out", tmp_path / "no" / "m.skops"), 2, "no directory")
     refused(run("fit", csv), 3, "--target")

@@ -8,6 +8,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable
+from enum import StrEnum
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,8 @@ try:
     import typer
 except ImportError as error:
     raise SystemExit("the command line needs the extra 'cli': pip install 'softmargin[cli]'") from error
+
+from softmargin._text import BUNDLED, no_such_file, printable
 
 EXIT_CODES = """Exit codes: 0 done, 1 error, 2 wrong usage, 3 unusable data, 4 unusable model file, 130 interrupted."""
 app = typer.Typer(
@@ -27,7 +30,9 @@ app = typer.Typer(
     epilog=EXIT_CODES,
 )
 
-Data = Annotated[str, typer.Argument(help="CSV, TSV or Parquet file, - for standard input, or a bundled set (pima).")]
+DATA_HELP = f"""CSV, TSV or Parquet file (also .gz, .xz, .zip), - for standard input, or a bundled set:
+{", ".join(BUNDLED)}."""
+Data = Annotated[str, typer.Argument(help=DATA_HELP)]
 Target = Annotated[str | None, typer.Option(help="Column to predict. Bundled sets know theirs.")]
 Regression = Annotated[bool, typer.Option("--regression", help="Predict a number with error bars instead of a class.")]
 TestSize = Annotated[
@@ -37,6 +42,32 @@ TestSize = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Seed of everything random.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Encoding = Annotated[str, typer.Option(help="Encoding of text files.")]
+
+
+class Decimal(StrEnum):
+    """The mark in numbers."""
+
+    point = "."
+    comma = ","
+
+
+KernelName = StrEnum("KernelName", ["rbf", "ou", "matern32", "matern52", "linear", "poly"])
+CriterionName = StrEnum(
+    "CriterionName",
+    [
+        "auto", "conditional_evidence", "evidence", "gacv", "jaakkola_haussler", "joint_evidence", "kwok",
+        "laplace_evidence", "link_evidence", "loo", "radius_margin", "sharp_span", "span", "sv_count", "svm_loo",
+    ],
+)  # fmt: skip
+AUTO = CriterionName("auto")
+DecimalMark = Annotated[Decimal | None, typer.Option(help="Decimal mark of text files (default: found out).")]
+Columns = list[str] | None
+Drop = Annotated[Columns, typer.Option(help="Column to leave out. May be repeated.")]
+Features = Annotated[Columns, typer.Option(help="Column to predict from; all others are left out. May be repeated.")]
+Ids = Annotated[Columns, typer.Option("--id", help="Column that names the rows: no input. May be repeated.")]
+KeptIds = Annotated[Columns, typer.Option("--id", help="Column to keep in the output. May be repeated.")]
+Time = Annotated[str | None, typer.Option("--time", help="Hold out the latest rows by this column.")]
+Group = Annotated[str | None, typer.Option("--group", help="Hold out whole groups of this column: no input.")]
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
@@ -64,8 +95,6 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
 def fail(message: str, code: int) -> None:
     """Say what went wrong on standard error and leave."""
-    from softmargin.tables.reading import printable
-
     typer.echo(f"softmargin: {printable(message)}", err=True)
     raise typer.Exit(code)
 
@@ -96,21 +125,32 @@ def fit(
     regression: Regression = False,
     out: Annotated[Path | None, typer.Option(help="Write the model here (model.skops).")] = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
-    kernel: Annotated[str | None, typer.Option(help="rbf, ou, matern32, matern52, linear or poly.")] = None,
-    criterion: Annotated[str, typer.Option(help="What the search optimises.")] = "auto",
+    kernel: Annotated[KernelName | None, typer.Option(help="Default: rbf.")] = None,
+    criterion: Annotated[CriterionName, typer.Option(help="What the search optimises.")] = AUTO,
+    drop: Drop = None,
+    features: Features = None,
+    ids: Ids = None,
+    time: Time = None,
+    group: Group = None,
     test_size: TestSize = None,
     seed: Seed = 0,
     baseline: Annotated[bool, typer.Option(help="Tune an ordinary SVM for comparison.")] = True,
     encoding: Encoding = "utf-8",
+    decimal: DecimalMark = None,
     json: Json = False,
 ) -> None:
     """Learn a model from a table: it chooses C, the kernel's length scales and the relevance of each column itself."""
-    from softmargin.cli.commands import Request, run_fit
-
     _writable(out, report)
     _ordinary(out)
-    options = {"kernel": kernel, "criterion": criterion}
-    request = Request(data, target, regression, test_size, seed, encoding, json, options)
+    _readable(data)
+    _one_hold_out(time, group)
+    from softmargin.cli.commands import Request, run_fit
+    from softmargin.tables import Choice
+
+    options = {"kernel": kernel and str(kernel), "criterion": str(criterion)}
+    choice = Choice(tuple(drop or ()), tuple(features or ()), tuple(ids or ()), time, group)
+    mark = None if decimal is None else str(decimal)
+    request = Request(data, target, regression, test_size, seed, encoding, json, options, mark, choice)
     raise typer.Exit(run_fit(request, out=out, report=report, baseline=baseline))
 
 
@@ -121,14 +161,19 @@ def predict(
     data: Data,
     out: Annotated[Path | None, typer.Option(help="Write CSV here instead of standard output.")] = None,
     level: Annotated[float, typer.Option(min=0.01, max=0.999, help="Probability of the intervals.")] = 0.95,
+    ids: KeptIds = None,
     encoding: Encoding = "utf-8",
+    decimal: DecimalMark = None,
     json: Json = False,
 ) -> None:
     """Predict new rows: class probabilities, or mean and interval."""
+    _writable(out)
+    _readable(data)
     from softmargin.cli.commands import run_predict
 
-    _writable(out)
-    run_predict(model, data, out, level=level, encoding=encoding, as_json=json)
+    mark = None if decimal is None else str(decimal)
+    kept = tuple(ids or ())
+    run_predict(model, data, out, level=level, encoding=encoding, decimal=mark, ids=kept, as_json=json)
 
 
 @app.command(epilog=EXIT_CODES)
@@ -138,19 +183,33 @@ def compare(
     target: Target = None,
     regression: Regression = False,
     kernel: Annotated[
-        list[str] | None, typer.Option(help="May be repeated. Default: rbf, matern52, ou, linear.")
+        list[KernelName] | None, typer.Option(help="May be repeated. Default: rbf, matern52, ou, linear.")
     ] = None,
-    criterion: Annotated[list[str] | None, typer.Option(help="May be repeated. Default: auto, evidence.")] = None,
+    criterion: Annotated[
+        list[CriterionName] | None, typer.Option(help="May be repeated. Default: auto, evidence.")
+    ] = None,
+    drop: Drop = None,
+    features: Features = None,
+    ids: Ids = None,
+    time: Time = None,
+    group: Group = None,
     test_size: TestSize = None,
     seed: Seed = 0,
     encoding: Encoding = "utf-8",
+    decimal: DecimalMark = None,
     json: Json = False,
 ) -> None:
     """Fit several kernels and criteria on the same rows and show them side by side."""
+    _readable(data)
+    _one_hold_out(time, group)
     from softmargin.cli.commands import Request, run_compare
+    from softmargin.tables import Choice
 
-    request = Request(data, target, regression, test_size, seed, encoding, json, {})
-    run_compare(request, kernel or ["rbf", "matern52", "ou", "linear"], criterion or ["auto", "evidence"])
+    choice = Choice(tuple(drop or ()), tuple(features or ()), tuple(ids or ()), time, group)
+    mark = None if decimal is None else str(decimal)
+    request = Request(data, target, regression, test_size, seed, encoding, json, {}, mark, choice)
+    kernels = [str(name) for name in kernel or ("rbf", "matern52", "ou", "linear")]
+    run_compare(request, kernels, [str(name) for name in criterion or ("auto", "evidence")])
 
 
 @app.command(epilog=EXIT_CODES)
@@ -179,6 +238,19 @@ def _main(
     ] = False,
 ) -> None:
     pass
+
+
+def _readable(data: str) -> None:
+    """Refuse data that are not there before anything heavy is imported."""
+    if data == "-" or Path(data).exists():
+        return
+    if data not in BUNDLED:
+        fail(no_such_file(data), 3)
+
+
+def _one_hold_out(time: str | None, group: str | None) -> None:
+    if time is not None and group is not None:
+        fail("--time and --group both choose the rows to hold out; give one of them", 2)
 
 
 def _writable(*paths: Path | None) -> None:

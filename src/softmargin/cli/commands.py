@@ -1,9 +1,8 @@
 """What the commands of the command line do, without the parsing of their arguments."""
 
 import sys
-import warnings
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from softmargin.cli.progress import interruptible, tuning, waiting
 from softmargin.experiment import OURS, Experiment, fit_experiment, measure, support_count
 from softmargin.report import terminal
 from softmargin.tables import (
+    Choice,
     DataError,
     Table,
     columns_of,
@@ -46,10 +46,19 @@ class Request:
     encoding: str
     as_json: bool
     options: dict[str, Any]
+    decimal: str | None = None
+    choice: Choice = field(default_factory=Choice)
 
     def table(self) -> Table:
         """Read the data."""
-        return read_table(self.data, self.target, regression=self.regression, encoding=self.encoding)
+        return read_table(
+            self.data,
+            self.target,
+            regression=self.regression,
+            encoding=self.encoding,
+            decimal=self.decimal,
+            choice=self.choice,
+        )
 
     def fit(self, table: Table, **options: Any) -> Experiment:
         """Fit with the request's options and those given."""
@@ -65,15 +74,15 @@ class Request:
 def run_fit(request: Request, *, out: Path | None, report: Path | None, baseline: bool) -> int:
     """Fit, save, measure, report; return the exit code."""
     stdout, stderr = Console(), Console(stderr=True)
-    show = stderr.is_terminal and not request.as_json
-    with waiting(stderr, f"Reading {request.data}", show=show):
+    show = not request.as_json
+    with waiting(stderr, f"Reading {request.data}", show=show and stderr.is_terminal):
         table = request.table()
     with interruptible(stderr) as interrupt:
         with tuning(stderr, interrupt, show=show):
             experiment = request.fit(table)
         # Saved at once: whatever happens later, the model is there.
         if out is not None:
-            persistence.save(experiment.pipeline, out)
+            persistence.save(experiment.model, out)
         if interrupt.asked:
             return _leave_early(experiment, out, request, stdout, stderr)
     try:
@@ -116,16 +125,26 @@ def _present(
             stdout.print(Text(f"{name}: {path}"))
 
 
-def run_predict(model: Path, data: str, out: Path | None, *, level: float, encoding: str, as_json: bool) -> None:
+def run_predict(
+    model: Path,
+    data: str,
+    out: Path | None,
+    *,
+    level: float,
+    encoding: str,
+    decimal: str | None,
+    ids: tuple[str, ...],
+    as_json: bool,
+) -> None:
     """Predict the rows of a table and write CSV or JSON."""
-    pipeline = _load(model)
-    frame = read_frame(data, encoding)
-    X, notes = conform(frame, *columns_of(pipeline))
-    notes += unseen_categories(pipeline, X)
-    with warnings.catch_warnings():
-        # Said above in the words of the table.
-        warnings.filterwarnings("ignore", message="Found unknown categories")
-        answer = _answer(pipeline, X, level)
+    estimator = _load(model)
+    frame = read_frame(data, encoding, decimal)
+    X, notes = conform(frame, columns_of(estimator))
+    lost = [name for name in ids if name not in frame.columns]
+    if lost:
+        raise DataError(f"there is no column {short(lost[0])!r} to keep; there are {short(list(frame.columns))}")
+    notes += unseen_categories(estimator, X)
+    answer = pd.concat([frame[list(ids)], _answer(estimator, X, level).set_index(frame.index)], axis=1)
     for note in notes:
         Console(stderr=True).print(Text(f"note: {note}", style="yellow"))
     if as_json:
@@ -143,52 +162,52 @@ def run_predict(model: Path, data: str, out: Path | None, *, level: float, encod
         raise OSError(error.errno, error.strerror, str(out)) from error
 
 
-def _answer(pipeline: Any, X: pd.DataFrame, level: float) -> pd.DataFrame:
-    if hasattr(pipeline, "predict_proba"):
-        p = pipeline.predict_proba(X)
-        columns = {"prediction": pipeline.classes_[p.argmax(axis=1)]}
-        return pd.DataFrame(columns | {f"probability of {c}": p[:, k] for k, c in enumerate(pipeline.classes_)})
-    inputs, last = pipeline[:-1].transform(X), pipeline[-1]
-    mean, std = last.predict(inputs, return_std=True)
-    interval = last.predict_interval(inputs, confidence_level=level)
-    return pd.DataFrame({"mean": mean, "std": std, "lower": interval[:, 0], "upper": interval[:, 1]})
+def _answer(model: Any, X: pd.DataFrame, level: float) -> pd.DataFrame:
+    """The prediction with the probability of each class, or with its standard deviation and interval."""
+    if hasattr(model, "predict_proba"):
+        p = model.predict_proba(X)
+        columns = {"prediction": model.classes_[p.argmax(axis=1)]}
+        return pd.DataFrame(columns | {f"p_{c}": p[:, k] for k, c in enumerate(model.classes_)})
+    mean, std = model.predict(X, return_std=True)
+    interval = model.predict_interval(X, confidence_level=level)
+    return pd.DataFrame({"prediction": mean, "std": std, "lower": interval[:, 0], "upper": interval[:, 1]})
 
 
 def _load(model: Path) -> Any:
-    pipeline = persistence.load(model)
-    if "columns" not in getattr(pipeline, "named_steps", {}):
+    estimator = persistence.load(model)
+    if getattr(estimator, "encoder_", None) is None or not hasattr(estimator, "feature_names_in_"):
         raise persistence.ModelFileError(
-            f"{str(model)!r} holds a {type(pipeline).__name__} that was not made by `softmargin fit`; "
-            "use it from Python: softmargin.load(path)"
+            f"{str(model)!r} holds a {type(estimator).__name__} that was not fitted to a table with named columns, as "
+            "`softmargin fit` does; use it from Python: softmargin.load(path)"
         )
-    return pipeline
+    return estimator
 
 
 def run_info(model: Path, *, as_json: bool) -> None:
     """Say what a model file holds."""
-    pipeline = _load(model)
-    numeric, category = columns_of(pipeline)
-    estimator = pipeline.named_steps["model"]
+    estimator = _load(model)
+    kinds = columns_of(estimator)
     kernels = estimator.kernel_ if isinstance(estimator.kernel_, list) else [estimator.kernel_]
     facts = {
         "file": str(model),
         **persistence.read_header(model),
         "estimator": type(estimator).__name__,
-        "numeric": numeric,
-        "category": category,
+        "numeric": [name for name, kind in kinds.items() if kind == "number"],
+        "category": [name for name, kind in kinds.items() if kind == "category"],
+        "date": [name for name, kind in kinds.items() if kind == "date"],
         "classes": [str(c) for c in getattr(estimator, "classes_", [])],
-        "kernel": [str(k) for k in kernels],
+        "kernel": [str(k) if as_json else terminal.short_kernel(k) for k in kernels],
         "C": np.asarray(estimator.C_).tolist(),
         "log_evidence": float(estimator.log_evidence_),
         "support_vectors": support_count(estimator),
-        "relevance": relevance_by_column(pipeline),
+        "relevance": relevance_by_column(estimator),
     }
     if as_json:
         print_json(facts)
         return
     grid = Grid(box=None, show_header=False)
     for name, value in facts.items():
-        if value is None:
+        if value is None or value == []:
             continue
         grid.add_row(name.replace("_", " "), Text(_line(value)))
     Console().print(grid)
@@ -205,7 +224,7 @@ def _line(value: Any) -> str:
 def run_compare(request: Request, kernels: list[str], criteria: list[str]) -> None:
     """Fit every kernel with every criterion on the same rows."""
     stderr = Console(stderr=True)
-    show = stderr.is_terminal and not request.as_json
+    show = not request.as_json
     table = request.table()
     rows = []
     for kernel, criterion in product(kernels, criteria):

@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -9,9 +10,13 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from softmargin.search import Evaluation, StopSearch, watching
 from softmargin.tables import short
+
+LINE_SECONDS = 5.0
+"""Between plain lines of progress."""
 
 
 class Interrupt:
@@ -44,16 +49,24 @@ def interruptible(console: Console) -> Iterator[Interrupt]:
 
 @contextmanager
 def tuning(console: Console, interrupt: Interrupt, *, show: bool) -> Iterator[None]:
-    """Show every evaluation of the search, and end the search when an interrupt was asked for."""
+    """Show every evaluation of the search, and end the search when an interrupt was asked for.
+
+    A terminal has a live line; what is piped has a plain line every `LINE_SECONDS`.
+    """
     columns: list[Any] = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
-    with Progress(*columns, console=console, transient=True, disable=not show) as progress:
+    live = show and console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=not live) as progress:
         task = progress.add_task("Tuning", total=None)
-        count, best = 0, float("-inf")
+        count, best, begun, told = 0, float("-inf"), time.monotonic(), 0.0
 
         def watch(evaluation: Evaluation) -> None:
-            nonlocal count, best
+            nonlocal count, best, told
             count, best = count + 1, max(best, float(evaluation.value))
             progress.update(task, description=f"Tuning: {count} evaluations, now {evaluation.value:.2f}")
+            seconds = time.monotonic() - begun
+            if show and not live and seconds - told > LINE_SECONDS:
+                told = seconds
+                console.print(Text(f"Tuning: {count} evaluations, now {evaluation.value:.2f}, {seconds:.0f} s"))
             if interrupt.asked:
                 raise StopSearch
 
@@ -63,8 +76,10 @@ def tuning(console: Console, interrupt: Interrupt, *, show: bool) -> Iterator[No
 
 @contextmanager
 def waiting(console: Console, what: str, *, show: bool) -> Iterator[None]:
-    """Show that something takes its time."""
+    """Show that something takes its time: a live line on a terminal, a plain line where the output is piped."""
+    if show and not console.is_terminal:
+        console.print(Text(f"{short(what)} ..."))
     columns: list[Any] = [SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()]
-    with Progress(*columns, console=console, transient=True, disable=not show) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not (show and console.is_terminal)) as progress:
         progress.add_task(short(what), total=None)
         yield

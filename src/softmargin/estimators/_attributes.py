@@ -7,7 +7,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
 from softmargin._typing import Attributes
-from softmargin.kernels import roles
+from softmargin.kernels import Layout, roles
 from softmargin.least_squares import LeastSquares
 from softmargin.likelihoods import Likelihood
 from softmargin.machines import ClassificationFit, PairwiseMachine, RegressionFit
@@ -24,15 +24,15 @@ def class_attributes(fitted: ClassificationFit) -> Attributes:
     if fitted.left_out is not None:
         attributes |= {"loo_log_loss_": fitted.left_out.log_loss(), "loo_error_": fitted.left_out.error()}
     if fitted.machine is not None:
-        return attributes | hinge_attributes(fitted.machine, fitted.spread)
+        return attributes | hinge_attributes(fitted.machine, fitted.spread, fitted.layout)
     machines = [member.machine for member in fitted.stack.members]
     path = [row for machine in machines for row in machine.path]
     attributes |= {"inference_": LeastSquares.name, "search_path_": path, "n_iter_": max(len(path), 1)}
-    relevances = relevance(machines[0].kernel, fitted.spread)
+    relevances = relevance(machines[0].kernel, fitted.spread, fitted.layout)
     return attributes if relevances is None else {**attributes, "relevance_": relevances}
 
 
-def hinge_attributes(machine: PairwiseMachine, spread: Array) -> Attributes:
+def hinge_attributes(machine: PairwiseMachine, spread: Array, layout: Layout | None = None) -> Attributes:
     """The attributes of the support vector machines."""
     models, one = machine.models, len(machine.models) == 1
     likelihoods: list[Likelihood] = [m.posterior_likelihood or m.likelihood for m in models]
@@ -49,7 +49,7 @@ def hinge_attributes(machine: PairwiseMachine, spread: Array) -> Attributes:
         "search_path_": path,
         "n_iter_": max(len(path), 1) if one else np.array([max(len(m.path), 1) for m in models]),
     }
-    relevances = [relevance(m.kernel, spread) for m in models]
+    relevances = [relevance(m.kernel, spread, layout) for m in models]
     if any(r is None for r in relevances):
         return attributes
     table = np.array(relevances)
@@ -80,14 +80,17 @@ def target_attributes(fitted: RegressionFit) -> Attributes:
         "gross_errors_": fitted.gross_errors,
     }
     optional = {
-        "relevance_": relevance(model.kernel, fitted.spread),
+        "relevance_": relevance(model.kernel, fitted.spread, fitted.layout),
         "loo_log_density_": fitted.loo_log_density,
     }
     return attributes | {name: value for name, value in optional.items() if value is not None}
 
 
-def relevance(kernel: Kernel, spread: Array) -> Array | None:
-    """Inverse length scale of each input in units of its spread, the largest scaled to 1; None if there are none."""
+def relevance(kernel: Kernel, spread: Array, layout: Layout | None = None) -> Array | None:
+    """Inverse length scale of each input in units of its spread, the largest scaled to 1; None if there are none.
+
+    A column of a table that is several inputs has that of the most relevant one.
+    """
     result = np.zeros(len(spread))
     found = False
     for role, theta in zip(roles(kernel, len(spread)), kernel.theta):
@@ -97,5 +100,7 @@ def relevance(kernel: Kernel, spread: Array) -> Array | None:
             found = True
     if not found:
         return None
+    if layout is not None:
+        result = layout.by_table(result)
     top = result.max(initial=0.0)
     return result / top if top > 0 else result

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from softmargin._typing import Attributes, MatrixLike, PartLike, VectorLike
 from softmargin.criteria import CRITERIA, Criterion, Problem
@@ -21,12 +21,15 @@ from softmargin.inference import EP, INFERENCES, REPRODUCTIONS, Inference, Spars
 from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, check_kernel, evaluate
 from softmargin.likelihoods import LIKELIHOODS, Likelihood
 from softmargin.policy import POLICY
-from softmargin.rows import CheckedRows, check_input_sizes, check_rows, is_dask
+from softmargin.rows import CheckedRows, check_new, check_rows, is_dask
 from softmargin.search import SEARCHES, Evaluation, Search
 from softmargin.tuning import HyperPrior, LatentModel, Tuning, part_of
 from softmargin.tuning.bounds import warn_of_bounds
 
 logger = logging.getLogger("softmargin")
+
+COLUMN_NAMES = ("n_features_in_", "feature_names_in_", "encoder_")
+"""Fitted attributes that tell of the columns."""
 
 
 class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
@@ -131,7 +134,17 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
     ) -> CheckedRows:
         """Validate the training rows; scikit-learn's checks note the columns on a copy, not on the estimator."""
         numeric = not self._is_classifier
-        checked = check_rows(copy(self), X, y, sample_weight, numeric_target=numeric, keep_float32=large, reset=reset)
+        checked = check_rows(
+            copy(self),
+            X,
+            y,
+            sample_weight,
+            numeric_target=numeric,
+            keep_float32=large,
+            reset=reset,
+            categorical_features=self.categorical_features,
+            allow_gaps=not self._is_precomputed(),
+        )
         if self._is_precomputed():
             if large:
                 raise ValueError(
@@ -178,9 +191,7 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
 
     def _validate_new(self, X: MatrixLike) -> Any:
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        check_input_sizes(X)
-        return X
+        return check_new(self, X, getattr(self, "encoder_", None))
 
     # -- the end of a fit ----------------------------------------------------------------------------------------
 
@@ -197,7 +208,7 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
 
     def _columns(self) -> Attributes:
         """The fitted attributes that name the columns."""
-        return {name: value for name, value in vars(self).items() if name in ("n_features_in_", "feature_names_in_")}
+        return {name: value for name, value in vars(self).items() if name in COLUMN_NAMES}
 
     def _make_callback(
         self, tasks: FitTasks, attributes: Callable[[Any], Attributes], progress: Progress
@@ -239,6 +250,8 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = not self._is_precomputed()
         tags.input_tags.pairwise = self._is_precomputed()
         return tags
 

@@ -1,6 +1,7 @@
 """BayesianSVC: the support vector classifier that tunes itself and gives class probabilities."""
 
 import inspect
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -84,6 +85,12 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
     class_weight : dict, "balanced" or None, default=None
         Factor of each class's posterior odds: P'(y | x) is proportional to w_y P(y | x), a change of the classes' prior
         probabilities. The fit does not depend on it. "balanced": 1/(n_classes times the share of the class).
+    categorical_features : "from_dtype", None or array-like of str, int or bool, default="from_dtype"
+        Which columns are categories: those of a frame whose type is string, category or enumeration; none; or those
+        with these names, numbers or true entries of a mask. A category is one input with one length scale (of an RBF:
+        the overlap kernel), values that training rows did not have count as one value "other", and a gap as a value. A
+        gap in a number is filled by the median and marked in an input of its own, with its own length scale. A date is
+        two inputs, year and day of the year.
     n_inducing : int or None, default=None
         Number of inducing points of `inference="sparse"`; None: 512, or a third of the rows if these are fewer.
     max_iter : int, default=60
@@ -128,6 +135,11 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
     support_, support_vectors_, dual_coef_, n_support_, margins_ : the SVM at the learnt hyperparameters
     coef_, intercept_ : ndarrays of shape (n_functions, n_features) and (n_functions,)
         Linear kernels only: the posterior mean of the latent function (of each pair), or the logits of a joint machine.
+    n_features_in_, feature_names_in_ : int and ndarray of shape (n_features_in_,)
+        Columns of X and their names, if X had any.
+    encoder_ : ColumnEncoder or None
+        How the columns became inputs: ``kernel_`` and ``support_vectors_`` belong to ``encoder_.transform(X)``. None
+        for sparse matrices, Dask collections and precomputed kernels.
     n_iter_ : int, or ndarray of shape (n_pairs,) with several pairs of classes
         Evaluations of the search.
 
@@ -171,6 +183,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         decision_function_shape: Literal["ovo", "ovr"] = "ovr",
         stack: bool = True,
         class_weight: Any = None,
+        categorical_features: Any = "from_dtype",
         n_inducing: int | None = None,
         max_iter: int = 60,
         tol: float = 1e-4,
@@ -193,6 +206,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         self.decision_function_shape = decision_function_shape
         self.stack = stack
         self.class_weight = class_weight
+        self.categorical_features = categorical_features
         self.n_inducing = n_inducing
         self.max_iter = max_iter
         self.tol = tol
@@ -207,7 +221,8 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, frame or sparse matrix of shape (n_samples, n_features)
+            Frames of pandas and polars may have categories, gaps and dates (see `categorical_features`), arrays gaps.
             Needs no scaling: length scales and priors follow each input's spread.
         y : array-like of shape (n_samples,)
             Class labels of any kind.
@@ -223,7 +238,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         large = self._is_large(X)
         checked = self._read(X, y, sample_weight, large=large)
         tasks = FitTasks.begin(self, X, y, sample_weight)
-        settings = self._settings(through_inducing_points=large)
+        settings = replace(self._settings(through_inducing_points=large), layout=checked.layout)
         columns = checked.columns()
 
         def attributes(fitted: ClassificationFit) -> Attributes:
@@ -334,7 +349,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         """Fit the support vector machines of a joint fit, which predicts without them, when they are asked for."""
         fitted = vars(self).get("_fit")
         if name in HINGE_NAMES and fitted is not None and fitted.machine is None and fitted.hinge is not None:
-            attributes = hinge_attributes(fitted.hinge, fitted.spread)
+            attributes = hinge_attributes(fitted.hinge, fitted.spread, fitted.layout)
             if name in attributes:
                 return attributes[name]
         # Raise what the ordinary look-up raised: it may say more.

@@ -1,6 +1,7 @@
 """BayesianSVR: support vector regression that tunes itself and gives error bars."""
 
 import inspect
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -77,6 +78,12 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
     validation_fraction : float or None, default=None
         Hold this fraction of the rows out of the search and end it where their log density is highest; the posterior is
         then inferred from all rows. A remedy for a criterion that overfits.
+    categorical_features : "from_dtype", None or array-like of str, int or bool, default="from_dtype"
+        Which columns are categories: those of a frame whose type is string, category or enumeration; none; or those
+        with these names, numbers or true entries of a mask. A category is one input with one length scale (of an RBF:
+        the overlap kernel), values that training rows did not have count as one value "other", and a gap as a value. A
+        gap in a number is filled by the median and marked in an input of its own, with its own length scale. A date is
+        two inputs, year and day of the year.
     n_inducing : int or None, default=None
         Number of inducing points of `inference="sparse"`; None chooses.
     max_iter : int, default=60
@@ -129,6 +136,11 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
     gross_errors_ : ndarray
         Training rows that were left out (see `gross_errors`; not listed for Dask collections). They count in none of
         the other attributes.
+    n_features_in_, feature_names_in_ : int and ndarray of shape (n_features_in_,)
+        Columns of X and their names, if X had any.
+    encoder_ : ColumnEncoder or None
+        How the columns became inputs: ``kernel_`` and ``support_vectors_`` belong to ``encoder_.transform(X)``. None
+        for sparse matrices, Dask collections and precomputed kernels.
     n_iter_ : int
         Evaluations of the search.
 
@@ -174,6 +186,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         noise: Literal["auto", "constant", "varying"] = "auto",
         n_restarts: int = 0,
         validation_fraction: float | None = None,
+        categorical_features: Any = "from_dtype",
         n_inducing: int | None = None,
         max_iter: int = 60,
         tol: float = 1e-4,
@@ -197,6 +210,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         self.noise = noise
         self.n_restarts = n_restarts
         self.validation_fraction = validation_fraction
+        self.categorical_features = categorical_features
         self.n_inducing = n_inducing
         self.max_iter = max_iter
         self.tol = tol
@@ -211,7 +225,8 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, frame or sparse matrix of shape (n_samples, n_features)
+            Frames of pandas and polars may have categories, gaps and dates (see `categorical_features`), arrays gaps.
             Needs no scaling: length scales and priors follow each input's spread.
         y : array-like of shape (n_samples,)
             Needs no scaling either.
@@ -227,7 +242,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         large = self._is_large(X)
         checked = self._read(X, y, sample_weight, large=large)
         tasks = FitTasks.begin(self, X, y, sample_weight)
-        settings = self._settings(through_inducing_points=large)
+        settings = replace(self._settings(through_inducing_points=large), layout=checked.layout)
         columns = checked.columns()
 
         def attributes(fitted: RegressionFit) -> Attributes:

@@ -7,10 +7,11 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_predict
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, SVR
 
-from softmargin.tables import Table, make_pipeline
+from softmargin.rows import ColumnEncoder
+from softmargin.tables import Table
 
 FOLDS = 5
 GAMMAS = (0.01, 0.03, 0.1, 0.3, 1.0)
@@ -41,8 +42,9 @@ def fit_regressor(table: Table, train: np.ndarray, seed: int) -> tuple[Any, floa
 
 def _prepared(table: Table, train: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray]:
     """The fitted preprocessing, once for all folds (the medians of a fold hardly differ), its output and the target."""
-    columns = make_pipeline(table, "passthrough")
-    return columns, columns.fit_transform(table.X.iloc[train]), table.y.iloc[train].to_numpy()
+    X = table.X.iloc[train]
+    encoder = ColumnEncoder.of(X)
+    return FunctionTransformer(encoder.transform), encoder.transform(X), table.y.iloc[train].to_numpy()
 
 
 def _grid(prefix: str, n_columns: int) -> dict[str, Any]:

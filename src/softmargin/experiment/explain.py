@@ -51,7 +51,7 @@ class Effect:
 
 def column_importances(experiment: Experiment, seed: int = 0) -> list[ColumnImportance]:
     """Importance of every column, the largest first, with that of shuffling it among held-out rows."""
-    found = importance_by_column(experiment.pipeline) or {}
+    found = importance_by_column(experiment.model) or {}
     rng, rises = np.random.default_rng(seed), {}
     if len(experiment.test):
         some = experiment.test[np.sort(rng.permutation(len(experiment.test))[:ROWS])]
@@ -72,9 +72,8 @@ def _shuffled(X: Any, name: str, rng: np.random.Generator) -> Any:
 def _losses(experiment: Experiment, X: Any, y: np.ndarray) -> Array:
     """-ln of the probability (density) of the truth at every row, shape (n,)."""
     if experiment.regression:
-        inputs = experiment.pipeline[:-1].transform(X)
-        return -np.asarray(experiment.model.log_predictive_density(inputs, y))
-    p = experiment.pipeline.predict_proba(X)[np.arange(len(y)), np.searchsorted(experiment.model.classes_, y)]
+        return -np.asarray(experiment.model.log_predictive_density(X, y))
+    p = experiment.model.predict_proba(X)[np.arange(len(y)), np.searchsorted(experiment.model.classes_, y)]
     return -np.log(np.clip(p, 1e-15, None))
 
 
@@ -91,7 +90,7 @@ def _effect(experiment: Experiment, name: str, seed: int) -> Effect:
     curves: list[Any] = []
     bands = []
     for value in values:
-        inputs = experiment.pipeline[:-1].transform(rows.assign(**{name: [value] * len(rows)}))
+        inputs = rows.assign(**{name: [value] * len(rows)})
         curves.append(_average(experiment, inputs))
         # The same random numbers at every value: the band is smooth.
         bands.append(_spread(experiment, inputs, np.random.RandomState(seed)))
@@ -110,6 +109,10 @@ def _effect(experiment: Experiment, name: str, seed: int) -> Effect:
 
 def _values(column: Any) -> list[Any]:
     known = column.dropna()
+    if known.dtype.kind == "M":
+        # Dates: evenly spaced between the first and the last.
+        first, last = known.min(), known.max()
+        return [first + (last - first) * k / (POINTS - 1) for k in range(POINTS)]
     if known.dtype.kind in "iuf":
         low, high = np.quantile(known.to_numpy(dtype=float), [0.02, 0.98])
         distinct = np.unique(known.to_numpy(dtype=float))

@@ -11,7 +11,7 @@ from sklearn.model_selection import train_test_split
 from softmargin._compiled import compiling
 from softmargin.experiment import baseline
 from softmargin.experiment.measures import Forecast, normal_forecast, score_classes, score_numbers
-from softmargin.tables import DataError, Table, make_pipeline, relevance_by_column
+from softmargin.tables import DataError, Table, relevance_by_column
 
 TEST_SIZE = 0.25
 OURS, THEIRS = "softmargin", "baseline"
@@ -25,7 +25,8 @@ class Experiment:
     regression: bool
     train: np.ndarray = field(repr=False)
     test: np.ndarray = field(repr=False)
-    pipeline: Any = field(repr=False)
+    model: Any = field(repr=False)
+    """The fitted estimator."""
     seconds: float
     """Wall-clock time of the fit, without that of compiling loops."""
     notes: tuple[str, ...] = ()
@@ -34,14 +35,9 @@ class Experiment:
     scores: dict[str, dict[str, float]] = field(default_factory=dict)
 
     @property
-    def model(self) -> Any:
-        """The estimator at the end of the pipeline."""
-        return self.pipeline.named_steps["model"]
-
-    @property
     def inputs(self) -> Any:
         """The training rows as the estimator saw them."""
-        return self.pipeline[:-1].transform(self.table.X.iloc[self.train])
+        return self.model.encoder_.transform(self.table.X.iloc[self.train])
 
     @property
     def truth(self) -> np.ndarray:
@@ -58,7 +54,7 @@ class Experiment:
             "log_evidence": float(model.log_evidence_),
             "support_vectors": support_count(model),
             "evaluations": int(np.sum(model.n_iter_)),
-            "relevance": relevance_by_column(self.pipeline),
+            "relevance": relevance_by_column(model),
         }
         if self.regression:
             learnt["epsilon"] = float(model.epsilon_)
@@ -85,11 +81,15 @@ def support_count(model: Any) -> int | None:
 def split_rows(table: Table, test_size: float | None, seed: int, regression: bool) -> tuple[np.ndarray, np.ndarray]:
     """Training and test rows: the data set's customary split if it has one and no size is asked for."""
     rows = np.arange(len(table.y))
-    if test_size is None and table.test is not None:
-        return np.setdiff1d(rows, table.test), table.test
     if test_size == 0:
         return rows, rows[:0]
     size = TEST_SIZE if test_size is None else test_size
+    if table.order is not None:
+        return _latest(table.order, size)
+    if table.group is not None:
+        return _whole_groups(table.group, size, seed)
+    if test_size is None and table.test is not None:
+        return np.setdiff1d(rows, table.test), table.test
     try:
         train, test = train_test_split(
             rows, test_size=size, random_state=seed, stratify=None if regression else table.y.to_numpy()
@@ -102,6 +102,28 @@ def split_rows(table: Table, test_size: float | None, seed: int, regression: boo
     return np.sort(train), np.sort(test)
 
 
+def _latest(order: Any, size: float) -> tuple[np.ndarray, np.ndarray]:
+    """Hold the latest rows out; rows of the same time stay together."""
+    values = order.to_numpy()
+    limit = np.sort(values)[min(int(round((1 - size) * len(values))), len(values) - 1)]
+    late = values >= limit
+    if late.all():
+        raise DataError(f"column {order.name!r} has one time only for too many rows; give another --time")
+    return np.flatnonzero(~late), np.flatnonzero(late)
+
+
+def _whole_groups(group: Any, size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Hold random groups out until they have the share of the rows."""
+    codes, found = group.factorize(use_na_sentinel=False)
+    if len(found) < 2:
+        raise DataError(f"column {group.name!r} has one group only; --group needs at least two")
+    counts = np.bincount(codes)
+    order = np.random.RandomState(seed).permutation(len(found))
+    taken = np.searchsorted(np.cumsum(counts[order]), size * len(codes)) + 1
+    out = np.isin(codes, order[: min(taken, len(found) - 1)])
+    return np.flatnonzero(~out), np.flatnonzero(out)
+
+
 def make_estimator(regression: bool, **options: Any) -> Any:
     """The estimator with its defaults."""
     import softmargin
@@ -112,17 +134,17 @@ def make_estimator(regression: bool, **options: Any) -> Any:
 def fit_experiment(
     table: Table, *, regression: bool = False, test_size: float | None = None, seed: int = 0, **options: Any
 ) -> Experiment:
-    """Fit the pipeline on the training rows; `options` go to the estimator."""
+    """Fit the estimator on the training rows; `options` go to it."""
     train, test = split_rows(table, test_size, seed, regression)
-    pipeline = make_pipeline(table, make_estimator(regression, random_state=seed, **options))
+    model = make_estimator(regression, random_state=seed, **options)
     begin, compiled = time.perf_counter(), compiling.seconds
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        pipeline.fit(table.X.iloc[train], table.y.iloc[train].to_numpy())
+        model.fit(table.X.iloc[train], table.y.iloc[train].to_numpy())
     # Loops are compiled once on a machine: that is no part of the search.
     seconds = time.perf_counter() - begin - (compiling.seconds - compiled)
     notes = tuple(dict.fromkeys(str(w.message).split("\n")[0] for w in caught))
-    return Experiment(table, regression, train, test, pipeline, seconds, notes)
+    return Experiment(table, regression, train, test, model, seconds, notes)
 
 
 def measure(experiment: Experiment, *, against_baseline: bool = True, seed: int = 0) -> Experiment:
@@ -137,22 +159,20 @@ def measure(experiment: Experiment, *, against_baseline: bool = True, seed: int 
         return _measure_classes(experiment, against_baseline, seed)
 
 
-def forecast(pipeline: Any, X: Any, y: np.ndarray) -> Forecast:
-    """A regression pipeline's forecast of new rows with true values y."""
-    inputs = pipeline[:-1].transform(X)
-    model = pipeline.named_steps["model"]
-    mean, std = model.predict(inputs, return_std=True)
-    interval = model.predict_interval(inputs, confidence_level=0.95)
+def forecast(model: Any, X: Any, y: np.ndarray) -> Forecast:
+    """A regressor's forecast of new rows with true values y."""
+    mean, std = model.predict(X, return_std=True)
+    interval = model.predict_interval(X, confidence_level=0.95)
     grid = np.linspace(0.005, 0.995, 199)
-    quantiles = model.predict_quantiles(inputs, grid)
+    quantiles = model.predict_quantiles(X, grid)
     rank = np.array([np.interp(value, row, grid, left=0.0, right=1.0) for value, row in zip(y, quantiles)])
-    return Forecast(mean, std, interval[:, 0], interval[:, 1], model.log_predictive_density(inputs, y), rank)
+    return Forecast(mean, std, interval[:, 0], interval[:, 1], model.log_predictive_density(X, y), rank)
 
 
 def _measure_classes(experiment: Experiment, against_baseline: bool, seed: int) -> Experiment:
     table, train = experiment.table, experiment.train
     X, truth = table.X.iloc[experiment.test], experiment.truth
-    predictions = {OURS: experiment.pipeline.predict_proba(X)}
+    predictions = {OURS: experiment.model.predict_proba(X)}
     notes: tuple[str, ...] = ()
     if against_baseline:
         try:
@@ -166,7 +186,7 @@ def _measure_classes(experiment: Experiment, against_baseline: bool, seed: int) 
 def _measure_numbers(experiment: Experiment, against_baseline: bool, seed: int) -> Experiment:
     table = experiment.table
     X, truth = table.X.iloc[experiment.test], experiment.truth
-    predictions = {OURS: forecast(experiment.pipeline, X, truth)}
+    predictions = {OURS: forecast(experiment.model, X, truth)}
     if against_baseline:
         fitted, spread = baseline.fit_regressor(table, experiment.train, seed)
         predictions[THEIRS] = normal_forecast(fitted.predict(X), spread, truth)
@@ -175,6 +195,4 @@ def _measure_numbers(experiment: Experiment, against_baseline: bool, seed: int) 
 
 
 def _with(e: Experiment, predictions: dict[str, Any], scores: dict[str, Any], notes: tuple[str, ...]) -> Experiment:
-    return Experiment(
-        e.table, e.regression, e.train, e.test, e.pipeline, e.seconds, e.notes + notes, predictions, scores
-    )
+    return Experiment(e.table, e.regression, e.train, e.test, e.model, e.seconds, e.notes + notes, predictions, scores)

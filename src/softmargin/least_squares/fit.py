@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from softmargin._linalg import Array, keep_freed_memory
 from softmargin._typing import KernelLike
-from softmargin.kernels import PrecomputedKernel, gram
+from softmargin.kernels import Layout, PrecomputedKernel, gram
 from softmargin.least_squares.dense import DenseRidge, DenseRows
 from softmargin.least_squares.inducing import ROWS_PER_CENTRE, centres, hard_points
 from softmargin.least_squares.low_rank import LowRankRows
@@ -36,6 +36,7 @@ def fit_least_squares(
     kernel: KernelLike = None,
     *,
     spread: Array,
+    layout: Layout | None = None,
     leave_whole_rows: bool = False,
     policy: LeastSquaresPolicy = DEFAULT,
     random_state: Any = None,
@@ -60,6 +61,8 @@ def fit_least_squares(
         for the names.
     spread : ndarray of shape (d,)
         Standard deviation of each input, 0 for a constant one; not used for a precomputed kernel.
+    layout : Layout, optional
+        Which columns of X are one input, with one length scale; None: each is an input of its own.
     leave_whole_rows : bool
         Whether leave-one-out leaves all copies of a row out at once: copies then cannot predict each other. Where most
         inputs carry several labels, as in tables of categories, leaving one copy out is the meaningful choice.
@@ -89,7 +92,7 @@ def fit_least_squares(
     """
     keep_freed_memory()
     rows = replace(_check(X, labels, weight, n_classes, kernel), whole=leave_whole_rows)
-    space = SearchSpace.build(kernel, rows.X, rows.weight, np.asarray(spread, dtype=np.float64), policy)
+    space = SearchSpace.build(kernel, rows.X, rows.weight, np.asarray(spread, dtype=np.float64), policy, layout)
     rng = check_random_state(random_state)
     path: list[dict[str, Any]] = []
     part = rows.sample(policy.search_rows, rng)

@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Matern
 
 from softmargin._linalg import Array
 from softmargin._typing import KernelLike
-from softmargin.kernels import PrecomputedKernel, contract_diag, diag, make_kernel, roles, theta_setter
+from softmargin.kernels import Layout, PrecomputedKernel, contract_diag, diag, make_kernel, roles, theta_setter
 from softmargin.least_squares.policy import LeastSquaresPolicy
 
 LENGTH_BOUNDS = (1e-2, 1e4)
@@ -22,16 +22,20 @@ LOG_RANGE = 7.0
 """ln s2 and ln b stay within this distance of their prior means."""
 
 
-def default_kernel(spread: Array, policy: LeastSquaresPolicy) -> Kernel:
+def default_kernel(spread: Array, policy: LeastSquaresPolicy, layout: Layout | None = None) -> Kernel:
     """Offset + Matern-5/2 of variance one with a length scale for each input: s2 and b carry the scale.
 
     Parameters
     ----------
     spread : ndarray of shape (d,)
-        Standard deviation of each input, 0 for a constant one.
+        Standard deviation of each input, at the first of its columns, 0 for a constant one.
     policy : LeastSquaresPolicy
         Constants of the default.
+    layout : Layout, optional
+        Which columns are one input; None: each is one of its own.
     """
+    if layout is not None and not layout.is_plain:
+        return make_kernel(default_kernel(spread[layout.leaders], policy), len(spread), spread, layout)
     unit = np.where(spread > 0, spread, 1.0) * np.sqrt(max(int(np.sum(spread > 0)), 1))
     length_scale = unit * np.exp(policy.length_start)
     offset = ConstantKernel(float(np.exp(policy.offset[0])), OFFSET_BOUNDS)
@@ -65,10 +69,19 @@ class SearchSpace:
 
     @classmethod
     def build(
-        cls, kernel: KernelLike, X: Any, weight: Array, spread: Array, policy: LeastSquaresPolicy
+        cls,
+        kernel: KernelLike,
+        X: Any,
+        weight: Array,
+        spread: Array,
+        policy: LeastSquaresPolicy,
+        layout: Layout | None = None,
     ) -> "SearchSpace":
         """Lay out the space for rows X (the Gram matrix, for a precomputed kernel) with these weights and spreads."""
-        made = default_kernel(spread, policy) if kernel is None else make_kernel(kernel, X.shape[1], spread)
+        if kernel is None:
+            made = default_kernel(spread, policy, layout)
+        else:
+            made = make_kernel(kernel, X.shape[1], spread, layout)
         share = weight / weight.sum()
         if isinstance(made, PrecomputedKernel):
             unit = float(share @ np.diagonal(X))

@@ -13,8 +13,8 @@ from softmargin.experiment import OURS, THEIRS, Experiment, column_importances
 from softmargin.report import words
 from softmargin.report.plots import pictures
 from softmargin.report.tables import length_scales, sheets
-from softmargin.report.terminal import MEASURES, baseline_name, numbers, plain, written
-from softmargin.tables import importance_by_column, short, sources_of
+from softmargin.report.terminal import MEASURES, baseline_name, numbers, plain, short_kernel, written
+from softmargin.tables import importance_by_column, short
 
 HARDEST = 10
 COLUMNS = 6
@@ -78,14 +78,15 @@ def _scores(experiment: Experiment) -> list[dict[str, Any]]:
 
 def _settings(experiment: Experiment, facts: dict[str, Any]) -> list[tuple[str, str]]:
     learnt = facts["learnt"]
-    kernels = learnt["kernel"] if isinstance(learnt["kernel"], list) else [learnt["kernel"]]
+    found = learnt["kernel"] if isinstance(learnt["kernel"], list) else [learnt["kernel"]]
+    kernels = [short_kernel(kernel) for kernel in found]
     rows = [("C", numbers(learnt["C"]))]
     if "epsilon" in learnt:
         rows.append(("epsilon", numbers(learnt["epsilon"])))
     rows += [("kernel" if len(kernels) == 1 else f"kernel {k + 1}", text) for k, text in enumerate(kernels[:6])]
     if len(kernels) > 6:
         rows.append(("", f"and {len(kernels) - 6} more"))
-    scales = length_scales(experiment, sources_of(experiment.pipeline))
+    scales = length_scales(experiment)
     if scales is not None:
         rows.append(("length scales" if len(kernels) == 1 else "length scales 1", scales))
     rows.append(("log evidence", f"{learnt['log_evidence']:.2f} nats"))
@@ -112,7 +113,7 @@ def _hardest(experiment: Experiment) -> dict[str, Any] | None:
     if not experiment.predictions:
         return None
     ours, table = experiment.predictions[OURS], experiment.table
-    ranked = importance_by_column(experiment.pipeline) or dict.fromkeys(table.X.columns)
+    ranked = importance_by_column(experiment.model) or dict.fromkeys(table.X.columns)
     columns = list(ranked)[:COLUMNS]
     if experiment.regression:
         surprise = -ours.log_density

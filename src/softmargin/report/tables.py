@@ -1,12 +1,13 @@
 """The report's tables: confusions, figures of each class, thresholds, what shuffling a column costs, filled gaps."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from softmargin.experiment import ColumnImportance, Experiment, class_figures, confusion, thresholds
+from softmargin.kernels import column_scales
 from softmargin.report.terminal import plain
+from softmargin.rows import spread_of
 from softmargin.tables import short
 
 MOST_CLASSES = 12
@@ -108,17 +109,17 @@ def _percent(share: float) -> str:
     return "none" if np.isnan(share) else f"{share:.1%}"
 
 
-def length_scales(experiment: Experiment, sources: list[Any]) -> str | None:
+def length_scales(experiment: Experiment) -> str | None:
     """The length scales of the first kernel by name, the shortest in units of the spread first."""
-    from softmargin.kernels import column_scales
-
     model = experiment.model
     kernel = model.kernel_[0] if isinstance(model.kernel_, list) else model.kernel_
-    scales = column_scales(kernel, len(sources))
-    if np.ndim(scales) == 0 or len(np.atleast_1d(scales)) != len(sources):
+    layout, names = model.encoder_.layout, model.encoder_.input_names
+    scales = column_scales(kernel, len(layout.groups))
+    if np.ndim(scales) == 0:
         return None
-    spread = np.asarray(experiment.inputs, dtype=float).std(axis=0)
+    scales = scales[layout.leaders]
+    spread = spread_of(experiment.inputs, None, layout)[layout.leaders]
     order = np.argsort(np.where(spread > 0, scales / np.where(spread > 0, spread, 1.0), np.inf))[:8]
-    said = [f"{short(sources[i][0])}{' ' + sources[i][1] if sources[i][1] else ''} {plain(scales[i])}" for i in order]
-    left = len(sources) - len(said)
+    said = [f"{short(names[i])} {plain(scales[i])}" for i in order]
+    left = len(names) - len(said)
     return "; ".join(said) + (f"; and {left} longer ones" if left else "")

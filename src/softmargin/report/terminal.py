@@ -1,5 +1,6 @@
 """The terminal's view of an experiment: short tables for people."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,23 @@ MEASURES = {
 BAR = 24
 MOST = 20
 """Rows of the relevance table that a terminal shows."""
+
+SHOWN_SCALES = 5
+"""Length scales of a kernel that are shown to people."""
+
+
+def short_kernel(kernel: Any) -> str:
+    """A kernel as text, with a long list of length scales cut to its first ones."""
+
+    def cut(found: re.Match[str]) -> str:
+        scales = found[1].split(", ")
+        return (
+            found[0]
+            if len(scales) <= SHOWN_SCALES
+            else f"[{', '.join(scales[:SHOWN_SCALES])}, ... ({len(scales)} in all)]"
+        )
+
+    return re.sub(r"\[([^\[\]]*)\]", cut, str(kernel))
 
 
 def baseline_name(regression: bool) -> str:
@@ -74,7 +92,8 @@ def _heading(experiment: Experiment, console: Console) -> None:
             style="bold",
         )
     )
-    kernels = learnt["kernel"] if isinstance(learnt["kernel"], list) else [learnt["kernel"]]
+    found = learnt["kernel"] if isinstance(learnt["kernel"], list) else [learnt["kernel"]]
+    kernels = [short_kernel(kernel) for kernel in found]
     more = f" (and {len(kernels) - 1} more pairs)" if len(kernels) > 1 else ""
     grid = Grid.grid(padding=(0, 2))
     grid.add_row("C", numbers(learnt["C"]))

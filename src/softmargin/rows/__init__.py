@@ -8,22 +8,28 @@ from softmargin.rows._collections import blockwise, is_dask
 from softmargin.rows._dask import FAN_IN, DaskRows
 from softmargin.rows._sizes import check_input_sizes
 from softmargin.rows._workspace import Workspace
+from softmargin.rows.columns import CategoryColumn, DateColumn, NumberColumn
 from softmargin.rows.encodings import ClassEncoding, PairEncoding, ScaledEncoding, ThinnedEncoding
+from softmargin.rows.frames import ColumnEncoder
 from softmargin.rows.source import BLOCK_ROWS, Encoded, Encoding, LocalRows, Mappable, Mapped, RowSource, Summable
 from softmargin.rows.training import TrainingRows, class_weights, is_skewed, merge_rows, spread_of
-from softmargin.rows.validation import CheckedRows, check_rows, check_weights
+from softmargin.rows.validation import CheckedRows, check_new, check_rows, check_weights
 
 __all__ = [
     "BLOCK_ROWS",
     "FAN_IN",
+    "CategoryColumn",
     "CheckedRows",
     "ClassEncoding",
+    "ColumnEncoder",
     "DaskRows",
+    "DateColumn",
     "Encoded",
     "Encoding",
     "LocalRows",
     "Mappable",
     "Mapped",
+    "NumberColumn",
     "PairEncoding",
     "RowSource",
     "ScaledEncoding",
@@ -33,6 +39,7 @@ __all__ = [
     "Workspace",
     "blockwise",
     "check_input_sizes",
+    "check_new",
     "check_rows",
     "check_weights",
     "class_weights",

@@ -13,6 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils.class_weight import compute_class_weight
 
 from softmargin._linalg import Array
+from softmargin.kernels import Layout
 from softmargin.policy import POLICY
 
 
@@ -125,8 +126,23 @@ def class_weights(class_weight: Any, classes: np.ndarray, index: np.ndarray, wei
     return np.asarray(compute_class_weight(class_weight, classes=classes, y=classes[index]), dtype=float)
 
 
-def spread_of(X: Any, weight: Array | None) -> Array:
-    """Weighted standard deviation of each column, 0 for a column that does not vary; shape (d,)."""
+def spread_of(X: Any, weight: Array | None, layout: Layout | None = None) -> Array:
+    """Weighted standard deviation of each column, 0 for a column that does not vary; shape (d,).
+
+    An input of several columns has the root of their summed variances at the first of them, and 0 at the others: half
+    the mean squared distance of two rows is then the square of an input's spread, for numbers and categories alike.
+    """
+    spread = _spread(X, weight)
+    if layout is None or layout.is_plain:
+        return spread
+    leaders = np.array(layout.leaders)
+    total = np.bincount(layout.groups, weights=spread**2)
+    spread[:] = 0.0
+    spread[leaders] = np.sqrt(total)
+    return spread
+
+
+def _spread(X: Any, weight: Array | None) -> Array:
     w = np.ones(X.shape[0]) if weight is None else weight
     w = w / w.sum()
     if issparse(X):

@@ -1,20 +1,24 @@
 """One validator for every source of rows: arrays, frames, CSR matrices, memory maps and Dask collections.
 
-All of them are checked for the same things, in the same words: two dimensions, at least one row and one column, finite
-numbers of a size whose squares are finite too, a target and a weight for every row, weights that are not negative and
-not all zero. What a Dask collection holds is checked block by block in one pass, and an error names the block and the
-column.
+All of them are checked for the same things, in the same words: two dimensions, at least one row and one column, numbers
+that are not infinite and of a size whose squares are finite too, a target and a weight for every row, weights that are
+not negative and not all zero. Gaps are allowed in frames and arrays, where the encoder fills them. What a Dask
+collection holds is checked block by block in one pass, and an error names the block and the column.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import assert_all_finite, check_X_y
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from softmargin.kernels import Layout
 from softmargin.rows._collections import as_dask_array, is_dask
 from softmargin.rows._dask import DaskRows
-from softmargin.rows._sizes import input_size_fault, target_size_fault
+from softmargin.rows._sizes import check_input_sizes, input_size_fault, target_size_fault
+from softmargin.rows.frames import ColumnEncoder, needs_encoder
 from softmargin.rows.source import BLOCK_ROWS, LocalRows
 
 
@@ -24,11 +28,19 @@ class CheckedRows:
 
     source: LocalRows | DaskRows
     n_features: int
+    """Columns of the table."""
     feature_names: np.ndarray | None
+    encoder: ColumnEncoder | None = None
+    """How the table's columns become inputs; None for CSR matrices, Dask collections and kernel values."""
+
+    @property
+    def layout(self) -> Layout | None:
+        """Where the table's columns are in the rows."""
+        return None if self.encoder is None else self.encoder.layout
 
     def columns(self) -> dict[str, Any]:
-        """The fitted attributes that name the columns."""
-        named = {"n_features_in_": self.n_features}
+        """The fitted attributes that tell of the columns."""
+        named = {"n_features_in_": self.n_features, "encoder_": self.encoder}
         return named if self.feature_names is None else {**named, "feature_names_in_": self.feature_names}
 
 
@@ -41,6 +53,8 @@ def check_rows(
     numeric_target: bool,
     keep_float32: bool = False,
     reset: bool = True,
+    categorical_features: Any = None,
+    allow_gaps: bool = True,
 ) -> CheckedRows:
     """Validate training rows without copying what is too large to copy.
 
@@ -48,7 +62,7 @@ def check_rows(
     ----------
     estimator : estimator
         Named in errors. scikit-learn's own checks note the columns on it: give a copy.
-    X, y, sample_weight : array-like, sparse matrix or Dask collection
+    X, y, sample_weight : array-like, frame, sparse matrix or Dask collection
         Inputs, targets and weights as the user gave them.
     numeric_target : bool
         Whether y must be finite numbers (regression); labels can be of any kind but missing.
@@ -56,6 +70,10 @@ def check_rows(
         Whether inputs in single precision stay so.
     reset : bool
         Whether these rows define the columns; if not they must have those of the estimator.
+    categorical_features : "from_dtype", array-like or None
+        Which columns are categories; see `BayesianSVC`.
+    allow_gaps : bool
+        Whether columns are encoded and may have gaps; not the columns of kernel values.
 
     Returns
     -------
@@ -65,9 +83,26 @@ def check_rows(
     if is_dask(X):
         return _check_dask(X, y, sample_weight, numeric_target=numeric_target)
     dtype = [np.float64, np.float32] if keep_float32 else np.float64
-    X, y = validate_data(
-        estimator, X, y, accept_sparse="csr", dtype=dtype, ensure_min_samples=1, y_numeric=numeric_target, reset=reset
-    )
+    known = None if reset else estimator.encoder_
+    if allow_gaps and (needs_encoder(X, categorical_features) or not (known is None or known.is_numeric)):
+        validate_data(estimator, X, skip_check_array=True, reset=reset)
+        names = getattr(estimator, "feature_names_in_", None)
+        encoder = ColumnEncoder.of(X, categorical_features, names) if known is None else known
+        X, y = check_X_y(encoder.transform(X), y, ensure_min_samples=1, y_numeric=numeric_target, estimator=estimator)
+    else:
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=dtype,
+            ensure_all_finite="allow-nan" if allow_gaps else True,
+            ensure_min_samples=1,
+            y_numeric=numeric_target,
+            reset=reset,
+        )
+        names = getattr(estimator, "feature_names_in_", None)
+        encoder, X = _numeric(X, names, known, allow_gaps=allow_gaps)
     fault = input_size_fault(X) or (target_size_fault(y) if numeric_target else "")
     if fault:
         raise ValueError(fault)
@@ -75,8 +110,51 @@ def check_rows(
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         check_weights(float(weight.min()), float(weight.max()))
-    names = getattr(estimator, "feature_names_in_", None)
-    return CheckedRows(LocalRows(X, y, weight), X.shape[1], names)
+    return CheckedRows(LocalRows(X, y, weight), estimator.n_features_in_, names, encoder)
+
+
+def _numeric(X: Any, names: Any, known: ColumnEncoder | None, *, allow_gaps: bool) -> tuple[ColumnEncoder | None, Any]:
+    """The encoder of an array of numbers, and the array with its gaps filled."""
+    if issparse(X):
+        assert_all_finite(X, input_name="X")
+    if issparse(X) or not allow_gaps:
+        return None, X
+    encoder = ColumnEncoder.of(X, None, names) if known is None else known
+    return encoder, encoder.fill(X)
+
+
+def check_new(estimator: Any, X: Any, encoder: ColumnEncoder | None) -> Any:
+    """Validate new rows and make inputs of them, shape (n, n_columns).
+
+    Parameters
+    ----------
+    estimator : estimator
+        Knows the columns it was fitted with.
+    X : array-like, frame or sparse matrix
+        New rows.
+    encoder : ColumnEncoder or None
+        That of the training rows.
+
+    Returns
+    -------
+    array or CSR matrix of shape (n, n_columns)
+        Finite numbers.
+    """
+    inputs = _new_inputs(estimator, X, encoder)
+    check_input_sizes(inputs)
+    return inputs
+
+
+def _new_inputs(estimator: Any, X: Any, encoder: ColumnEncoder | None) -> Any:
+    if encoder is not None and not encoder.is_numeric:
+        validate_data(estimator, X, skip_check_array=True, reset=False)
+        return encoder.transform(X)
+    gaps = "allow-nan" if encoder is not None else True
+    X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=gaps, reset=False)
+    if encoder is None or issparse(X):
+        assert_all_finite(X, input_name="X")
+        return X if encoder is None or encoder.is_plain else encoder.fill(X.toarray())
+    return encoder.fill(X)
 
 
 def check_weights(smallest: float, largest: float) -> None:

@@ -1,29 +1,22 @@
-"""Tables: read them, guess what the columns mean, build the pipeline."""
+"""Tables: read them, and guess what their columns mean; the encoder of `rows` makes inputs of them."""
 
-from softmargin.tables.columns import Table, conform, read_table
-from softmargin.tables.pipeline import (
-    columns_of,
-    importance_by_column,
-    make_pipeline,
-    relevance_by_column,
-    sources_of,
-    unseen_categories,
-)
-from softmargin.tables.reading import BUNDLED, DataError, printable, read_frame, short
+from softmargin._text import BUNDLED, printable
+from softmargin.tables.columns import Choice, Table, read_table
+from softmargin.tables.fitted import columns_of, conform, importance_by_column, relevance_by_column, unseen_categories
+from softmargin.tables.reading import DataError, read_frame, short
 
 __all__ = [
     "BUNDLED",
+    "Choice",
     "DataError",
     "Table",
     "columns_of",
     "conform",
     "importance_by_column",
-    "make_pipeline",
     "printable",
     "read_frame",
     "read_table",
     "relevance_by_column",
     "short",
-    "sources_of",
     "unseen_categories",
 ]

@@ -1,9 +1,9 @@
 """Guess what the columns of a table mean: numbers, categories, target.
 
 A column's type depends on its content alone, so that a model can ask for the same types at prediction (`conform`).
+Columns that only number the rows, and text that differs in nearly every row, are left out with a note.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from softmargin.tables.reading import BUNDLED, DataError, bundled, names, read_frame, short
+from softmargin._text import BUNDLED
+from softmargin.tables.cells import NUMBER_SHARE, is_date, is_missing, numbers_rows, to_date, to_number, to_text
+from softmargin.tables.reading import DataError, bundled, names, read_frame, short
 
 MAX_CATEGORIES = 30
 """A column of text with more distinct values than this is taken for names or free text and left out."""
@@ -27,13 +29,52 @@ class Table:
     y: pd.Series = field(repr=False)
     numeric: tuple[str, ...]
     category: tuple[str, ...]
+    date: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """What was done to the data that its owner should know."""
     test: np.ndarray | None = field(default=None, repr=False)
     """Rows of the data set's customary test set, if it has one."""
+    order: pd.Series | None = field(default=None, repr=False)
+    """The column that says which rows are the latest, to be held out."""
+    group: pd.Series | None = field(default=None, repr=False)
+    """The column whose values are held out as a whole."""
 
 
-def read_table(source: str, target: str | None, *, regression: bool = False, encoding: str = "utf-8") -> Table:
+@dataclass(frozen=True)
+class Choice:
+    """Which columns of a table are used, and what for."""
+
+    drop: tuple[str, ...] = ()
+    """Left out."""
+    features: tuple[str, ...] = ()
+    """The only inputs, if any are named; they are used even if they look useless."""
+    ids: tuple[str, ...] = ()
+    """Names of rows: no inputs, but kept in predictions."""
+    time: str | None = None
+    """The latest rows by this column are held out."""
+    group: str | None = None
+    """Whole groups are held out; no input."""
+
+    def named(self) -> list[str]:
+        """Every column that is named."""
+        return [*self.drop, *self.features, *self.ids, *(c for c in (self.time, self.group) if c is not None)]
+
+    def inputs(self, frame: pd.DataFrame, target: str) -> pd.DataFrame:
+        """The columns that can be inputs."""
+        others = {*self.drop, *self.ids, self.group, target}
+        chosen = self.features or tuple(frame.columns)
+        return frame[[name for name in chosen if name not in others]]
+
+
+def read_table(
+    source: str,
+    target: str | None,
+    *,
+    regression: bool = False,
+    encoding: str = "utf-8",
+    decimal: str | None = None,
+    choice: Choice | None = None,
+) -> Table:
     """Read a table and choose inputs and target.
 
     Parameters
@@ -44,50 +85,48 @@ def read_table(source: str, target: str | None, *, regression: bool = False, enc
         The target column; None only for a bundled set, which knows its own.
     regression : bool
         The target is a number to predict rather than a class.
-    encoding : str
-        Character set of a text file.
+    encoding, decimal : str
+        As in `read_frame`.
+    choice : Choice, optional
+        Which columns to use; default: all.
     """
-    frame = read_frame(source, encoding)
+    choice = Choice() if choice is None else choice
+    frame = read_frame(source, encoding, decimal)
     test = bundled(source)[1] if source in BUNDLED and not Path(source).exists() else None
     if target is None:
         if source not in BUNDLED:
             raise DataError(f"say which column to predict: --target COLUMN; there are {names(frame.columns)}")
         target = BUNDLED[source]
-    if target not in frame.columns:
-        close = get_close_matches(target, [str(c) for c in frame.columns], n=1)
-        hint = f"; did you mean {short(close[0])!r}?" if close else f"; there are {names(frame.columns)}"
-        raise DataError(f"there is no column {short(target)!r} in {source!r}{hint}")
+    for name in (target, *choice.named()):
+        _check_column(name, frame, source)
     notes: list[str] = []
     y, known = _target(frame[target], target, regression, notes)
     if test is not None and not known.all():
         test = None
-    X, numeric, category = _inputs(frame.drop(columns=target)[known], notes)
-    return Table(source, X, y, tuple(numeric), tuple(category), tuple(notes), test)
+    X, kinds = _inputs(choice.inputs(frame, target)[known], notes, choice.features)
+    numeric, category, date = (tuple(n for n in X if kinds[n] == kind) for kind in ("number", "category", "date"))
+    order, group = (None if name is None else frame[name][known] for name in (choice.time, choice.group))
+    order = None if order is None else _ordered(order)
+    group = None if group is None else to_text(group)
+    return Table(source, X, y, numeric, category, date, tuple(notes), test, order, group)
 
 
-def conform(frame: pd.DataFrame, numeric: Sequence[str], category: Sequence[str]) -> tuple[pd.DataFrame, list[str]]:
-    """Give a frame the columns and types that a model was fitted with; say what had to be repaired."""
-    missing = [name for name in (*numeric, *category) if name not in frame.columns]
-    if missing:
+def _check_column(name: str, frame: pd.DataFrame, source: str) -> None:
+    if name not in frame.columns:
+        close = get_close_matches(name, [str(c) for c in frame.columns], n=1)
+        hint = f"; did you mean {short(close[0])!r}?" if close else f"; there are {names(frame.columns)}"
+        raise DataError(f"there is no column {short(name)!r} in {source!r}{hint}")
+
+
+def _ordered(column: pd.Series) -> pd.Series:
+    """A column that says what came first: dates or numbers."""
+    order = to_date(column) if is_date(column) else to_number(column)
+    if order.isna().any():
         raise DataError(
-            f"the data lack {len(missing)} of the model's columns: {names(missing)}; there are {names(frame.columns)}"
+            f"column {short(column.name)!r} has cells that are neither a date nor a number, so it cannot say "
+            "which rows are the latest; give another --time"
         )
-    notes = []
-    columns = {}
-    for name in numeric:
-        columns[name] = to_number(frame[name])
-        strange = frame[name][columns[name].isna() & ~is_missing(frame[name])]
-        lost = len(strange)
-        if lost and not columns[name].notna().any():
-            raise DataError(
-                f"column {short(name)!r} held numbers when the model was fitted, but here no cell is a finite number: "
-                f"it holds {short(strange.iloc[0])!r}; repair the column, or empty its cells if they are unknown"
-            )
-        if lost:
-            notes.append(f"column {short(name)!r}: {lost} cells are no finite numbers and count as missing")
-    for name in category:
-        columns[name] = to_text(frame[name])
-    return pd.DataFrame(columns, index=frame.index), notes
+    return order
 
 
 def _target(column: pd.Series, name: str, regression: bool, notes: list[str]) -> tuple[pd.Series, pd.Series]:
@@ -132,59 +171,53 @@ def _check_classes(y: pd.Series, name: str) -> None:
         )
 
 
-def _inputs(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, list[str], list[str]]:
-    """Columns as numbers or categories; columns without use are left out."""
+def _inputs(frame: pd.DataFrame, notes: list[str], wanted: tuple[str, ...]) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Columns as numbers, categories or dates, and which they are; columns without use are left out."""
     kept: dict[str, pd.Series] = {}
-    numeric: list[str] = []
-    category: list[str] = []
-    dropped: list[str] = []
+    kinds: dict[str, str] = {}
+    dropped: dict[str, str] = {}
     for name in frame.columns:
-        column = frame[name]
-        present = column[~is_missing(column)]
-        if len(present) == 0:
-            dropped.append(f"{short(name)!r} (empty)")
-        elif column.dtype == bool or not to_number(present).notna().any():
-            _keep_words(name, to_text(column), kept, category, dropped)
-        elif to_number(present).notna().mean() > 0.9:
-            kept[name] = to_number(column)
-            lost = int(kept[name].isna().sum()) - int(is_missing(column).sum())
-            if lost:
-                notes.append(f"column {short(name)!r}: {lost} cells are no finite numbers and count as missing")
-            numeric.append(name)
+        kind, column = _read_column(frame[name], name, notes)
+        reason = _useless(kind, column, name)
+        if reason is None or (name in wanted and kind):
+            kept[name], kinds[name] = column, kind
         else:
-            _keep_words(name, to_text(column), kept, category, dropped)
-    constant = [name for name in kept if kept[name].nunique(dropna=False) == 1]
-    dropped += [f"{short(name)!r} (constant)" for name in constant]
+            dropped[name] = reason
     if dropped:
-        notes.append(f"left out: {', '.join(dropped)}")
-    kept = {name: column for name, column in kept.items() if name not in constant}
+        notes.append(f"left out: {', '.join(f'{short(name)!r} ({why})' for name, why in dropped.items())}")
     if not kept:
-        raise DataError("no column is left to predict from; the table needs numbers or categories beside the target")
-    chosen = [n for n in numeric if n in kept], [n for n in category if n in kept]
-    return pd.DataFrame(kept), *chosen
+        raise DataError(
+            f"no column is left to predict from ({', '.join(f'{short(n)!r}: {why}' for n, why in dropped.items())}); "
+            "the table needs numbers, categories or dates beside the target, or --features to insist on a column"
+        )
+    return pd.DataFrame(kept), kinds
 
 
-def _keep_words(
-    name: str, words: pd.Series, kept: dict[str, pd.Series], category: list[str], dropped: list[str]
-) -> None:
-    count = words.nunique()
-    if count > min(MAX_CATEGORIES, max(len(words) / 2, 2)):
-        dropped.append(f"{short(name)!r} (text with {count} distinct values)")
-    else:
-        kept[name] = words
-        category.append(name)
+def _read_column(column: pd.Series, name: str, notes: list[str]) -> tuple[str, pd.Series]:
+    """What a column is ("" if it is empty), and its cells read so."""
+    present = column[~is_missing(column)]
+    if len(present) == 0:
+        return "", column
+    if is_date(column):
+        return "date", to_date(column)
+    if column.dtype != bool and to_number(present).notna().mean() > NUMBER_SHARE:
+        numbers = to_number(column)
+        lost = int(numbers.isna().sum()) - int(is_missing(column).sum())
+        if lost:
+            notes.append(f"column {short(name)!r}: {lost} cells are no finite numbers and count as missing")
+        return "number", numbers
+    return "category", to_text(column)
 
 
-def is_missing(column: pd.Series) -> pd.Series:
-    return column.isna() | (column.astype(str).str.strip() == "?")
-
-
-def to_number(column: pd.Series) -> pd.Series:
-    numbers = pd.to_numeric(column, errors="coerce").astype(float)
-    return numbers.where(np.isfinite(numbers))
-
-
-def to_text(column: pd.Series) -> pd.Series:
-    """Words as Python strings, gaps as NaN, dtype object (what scikit-learn's encoders and skops know best)."""
-    words = [np.nan if gap else str(v).strip() for v, gap in zip(column, is_missing(column))]
-    return pd.Series(words, index=column.index, dtype=object)
+def _useless(kind: str, column: pd.Series, name: str) -> str | None:
+    """Why a column is left out; None if it is not."""
+    if not kind:
+        return "empty"
+    count = column.nunique()
+    if column.nunique(dropna=False) == 1:
+        return "constant"
+    if kind == "category" and count > min(MAX_CATEGORIES, max(len(column) / 2, 2)):
+        return f"text with {count} distinct values"
+    if kind == "number" and numbers_rows(column, name):
+        return "numbers the rows"
+    return None

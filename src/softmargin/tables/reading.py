@@ -1,14 +1,20 @@
 """Read CSV, TSV, Parquet or a bundled data set into a frame; every cell of a text file stays text."""
 
+import gzip
 import io
+import lzma
+import re
 import stat
 import sys
-import unicodedata
+import zipfile
+import zlib
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import pandas as pd
+
+from softmargin._text import BUNDLED, no_such_file, printable
 
 SHOWN = 60
 """Characters of a cell that are shown to people."""
@@ -17,28 +23,9 @@ MAX_BYTES = 2**30
 """Of a table's file."""
 MAX_COLUMNS = 20_000
 
-BUNDLED = {
-    "pima": "type",
-    "crabs": "sex",
-    "wdbc": "diagnosis",
-    "twonorm": "class",
-    "ringnorm": "class",
-    "boston": "medv",
-    "mcycle": "accel",
-}
-"""Bundled data sets and the name of their target column."""
-
 
 class DataError(ValueError):
     """The data cannot be used; the message says why and what to do."""
-
-
-def printable(text: str) -> str:
-    """The text without control characters, which could take over a terminal; tabs and line ends stay."""
-    if text.isprintable():
-        return text
-    control = {c for c in set(text) if unicodedata.category(c) == "Cc" and c not in "\t\n"}
-    return "".join("\N{REPLACEMENT CHARACTER}" if c in control else c for c in text)
 
 
 def short(value: Any) -> str:
@@ -52,8 +39,10 @@ def names(columns: Any) -> str:
     return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
 
 
-def read_frame(source: str, encoding: str = "utf-8") -> pd.DataFrame:
+def read_frame(source: str, encoding: str = "utf-8", decimal: str | None = None) -> pd.DataFrame:
     """Read a file, standard input ("-") or a bundled data set into a frame; text files stay text.
+
+    Files may be packed by gzip, xz or zip.
 
     Parameters
     ----------
@@ -61,27 +50,34 @@ def read_frame(source: str, encoding: str = "utf-8") -> pd.DataFrame:
         A path, "-", or a key of `BUNDLED`.
     encoding : str
         Of text files.
+    decimal : "." or ",", optional
+        The mark in numbers of text files. None: a comma where it cannot be anything else.
     """
     path = Path(source)
     if source == "-":
-        return _read_text(_read_bytes(sys.stdin.buffer, "standard input"), "standard input", encoding)
+        return _read_any(_read_bytes(sys.stdin.buffer, "standard input"), "standard input", encoding, decimal)
     if source in BUNDLED and not path.exists():
         return bundled(source)[0]
     if path.is_dir():
         raise DataError(f"{source!r} is a directory; give one CSV, TSV or Parquet file")
     if not path.exists():
-        raise DataError(
-            f"there is no file {source!r}; give a CSV, TSV or Parquet file, '-' for standard input, "
-            f"or one of the bundled sets: {', '.join(BUNDLED)}"
-        )
+        raise DataError(no_such_file(source))
     mode = path.stat().st_mode
     if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
         raise DataError(f"{source!r} is a device; give a CSV, TSV or Parquet file, or '-' for standard input")
     with path.open("rb") as file:
         content = _read_bytes(file, source)
-    if content[:4] == b"PAR1" or path.suffix.lower() in (".parquet", ".pq"):
-        return _read_parquet(content, source)
-    return _read_text(content, source, encoding, "\t" if path.suffix.lower() in (".tsv", ".tab") else None)
+    return _read_any(content, source, encoding, decimal)
+
+
+def _read_any(content: bytes, name: str, encoding: str, decimal: str | None) -> pd.DataFrame:
+    """Unpack what is packed, and read Parquet or text."""
+    content, inside = unpacked(content, name)
+    suffix = Path(inside).suffix.lower()
+    if content[:4] == b"PAR1" or suffix in (".parquet", ".pq"):
+        return _read_parquet(content, name)
+    frame = _read_text(content, name, encoding, "\t" if suffix in (".tsv", ".tab") else None)
+    return with_points(frame, decimal)
 
 
 def _read_bytes(file: IO[bytes], name: str) -> bytes:
@@ -93,6 +89,50 @@ def _read_bytes(file: IO[bytes], name: str) -> bytes:
             raise DataError(f"{name!r} is larger than {MAX_BYTES} bytes; from Python there is no such limit")
         blocks.append(block)
     return b"".join(blocks)
+
+
+def unpacked(content: bytes, name: str) -> tuple[bytes, str]:
+    """The content of a file packed by gzip, xz or zip, known by its first bytes, and the name of what was packed."""
+    openers: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"\xfd7zXZ\x00": lzma.open, b"PK\x03\x04": _open_zip}
+    found = next((opener for start, opener in openers.items() if content.startswith(start)), None)
+    if found is None:
+        return content, name
+    try:
+        with found(io.BytesIO(content)) as file:
+            inside = getattr(file, "name", None)
+            packed = Path(name).stem if Path(name).suffix.lower() in (".gz", ".xz", ".zip") else name
+            return _read_bytes(file, name), inside if isinstance(inside, str) and inside else packed
+    except DataError:
+        raise
+    except (OSError, EOFError, lzma.LZMAError, zlib.error, zipfile.BadZipFile, RuntimeError) as error:
+        raise DataError(f"{name!r} cannot be unpacked ({short(error)}); pack or copy it again") from error
+
+
+def _open_zip(file: IO[bytes]) -> IO[bytes]:
+    archive = zipfile.ZipFile(file)
+    tables = [entry for entry in archive.namelist() if not entry.endswith("/") and "__MACOSX" not in entry]
+    if len(tables) != 1:
+        raise DataError(f"the zip archive holds {len(tables)} files ({names(tables)}); it must hold one table")
+    return archive.open(tables[0])
+
+
+COMMA = re.compile(r"\s*[-+]?(\d{1,3}(\.\d{3})+|\d*),\d+([eE][-+]?\d+)?\s*")
+WHOLE = re.compile(r"\s*[-+]?\d+\s*")
+
+
+def with_points(frame: pd.DataFrame, decimal: str | None) -> pd.DataFrame:
+    """Write decimal commas as points, in columns of text whose cells are all such numbers or whole ones."""
+    if decimal == ".":
+        return frame
+    result = {}
+    for name in frame.columns:
+        column = frame[name]
+        cells = column.dropna().astype(str)
+        commas = [bool(COMMA.fullmatch(cell)) for cell in cells]
+        if any(commas) and all(yes or WHOLE.fullmatch(cell) for yes, cell in zip(commas, cells)):
+            column = column.str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
+        result[name] = column
+    return pd.DataFrame(result, index=frame.index)
 
 
 def bundled(name: str) -> tuple[pd.DataFrame, np.ndarray | None]:

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array
-from softmargin.kernels import Coefficients, PrecomputedKernel, make_kernel
+from softmargin.kernels import Coefficients, Layout, PrecomputedKernel, make_kernel
 from softmargin.least_squares import LeastSquaresPolicy, fit_least_squares
 from softmargin.machines.classification.pairs import Combination
 from softmargin.machines.classification.pairwise import LeftOut, PairwiseFit, PairwiseMachine, leaves_whole_rows
@@ -52,6 +52,8 @@ class ClassificationSettings:
     class_weight: Any = None
     previous: "ClassificationFit | None" = None
     """An earlier fit to start the search from."""
+    layout: Layout | None = None
+    """Where the columns of the table are in the rows; None: each has its own place."""
 
     @property
     def precomputed(self) -> bool:
@@ -70,8 +72,8 @@ class ClassificationSettings:
 
     def pairwise(self, X: Any, n_features: int, weight: Array) -> PairwiseFit:
         """How the binary problems of rows with inputs X are fitted."""
-        spread = np.empty(0) if self.precomputed else spread_of(X, weight)
-        kernel = make_kernel(self.kernel, n_features, None if self.precomputed else spread)
+        spread = np.empty(0) if self.precomputed else spread_of(X, weight, self.layout)
+        kernel = make_kernel(self.kernel, n_features, None if self.precomputed else spread, self.layout)
         previous = None if self.previous is None else self.previous.machine
         starts = None if previous is None else [model.z for model in previous.models]
         prior, inducing = self.default_prior, self.n_inducing
@@ -99,6 +101,8 @@ class ClassificationFit:
     """How to fit the hinge machine when it is asked for, where other machines predict."""
     sample: RawSample | None = field(default=None, repr=False)
     """Some training rows; None where `rows` has them all."""
+    layout: Layout | None = field(default=None, repr=False)
+    """Where the columns of the table are in the rows; None: each has its own place."""
 
     @cached_property
     def hinge(self) -> PairwiseMachine | None:
@@ -173,11 +177,11 @@ class ClassificationFit:
 
     @cached_property
     def importance(self) -> Array | None:
-        """Importance of every input, shape (d,), sums to 1; None for kernel values."""
+        """Importance of every column of the table, shape (d,), sums to 1; None for kernel values."""
         seen = self.rows if self.sample is None else self.sample
         if seen is None or len(self.spread) == 0:
             return None
-        return importance(self.outputs, self.slopes, seen.X, seen.weight, self.spread)
+        return importance(self.outputs, self.slopes, seen.X, seen.weight, self.spread, self.layout)
 
 
 def fit_classification(
@@ -212,7 +216,7 @@ def _fit_rows(source: Source, settings: ClassificationSettings, report: Report |
     log_weight = log_class_weights(settings.class_weight, classes, index, weight)
     rows = merge_rows(X, index.astype(float), weight, precomputed=settings.precomputed)
     fit = settings.pairwise(rows.X, X.shape[1], rows.weight)
-    finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight)
+    finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight, layout=settings.layout)
     members, left_out = _least_squares_members(rows, len(classes), fit.spread, settings, report)
     if settings.is_joint(len(classes)):
         stack, mixed = _stacked(members, left_out, rows)
@@ -256,7 +260,8 @@ def _least_squares_members(
             rows.weight,
             n_classes,
             settings.kernel,
-            spread=spread if chosen is None else spread_of(X, rows.weight),
+            spread=spread if chosen is None else spread_of(X, rows.weight, settings.layout),
+            layout=settings.layout,
             leave_whole_rows=whole,
             policy=settings.least_squares,
             random_state=settings.tuning.seed,
@@ -297,7 +302,7 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
     rows, drawn = merged(draw(source, settings.tuning.seed, classes))
     log_weight = log_class_weights(settings.class_weight, classes, rows.y.astype(int), rows.weight)
     fit = settings.pairwise(drawn.X, drawn.X.shape[1], drawn.weight)
-    finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight)
+    finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight, layout=settings.layout)
     everything = None if drawn.share == 1 else source.encoded(ClassEncoding(classes))
     members, left_out = _least_squares_members(rows, len(classes), fit.spread, settings, report, everything)
     if settings.is_joint(len(classes)):

@@ -78,16 +78,16 @@ def _fit_rows(original: TrainingRows, settings: RegressionSettings, report: Repo
     units = settings.units(original.y, original.weight)
     inputs = original.X / units.scale**2 if settings.precomputed else original.X
     rows = replace(original, X=inputs, y=(original.y - units.center) / units.scale)
-    spread = np.empty(0) if settings.precomputed else spread_of(rows.X, rows.weight)
+    spread = np.empty(0) if settings.precomputed else spread_of(rows.X, rows.weight, settings.layout)
     kernel = "precomputed" if settings.precomputed else settings.kernel
-    given, scaled = target_kernels(kernel, spread, settings.nugget, units)
+    given, scaled = target_kernels(kernel, spread, settings.nugget, units, settings.layout)
     if settings.scale is not None:
         given, scaled = (Product(k, RowScale(settings.scale)) for k in (given, scaled))
     coordinates = Coordinates(scaled, settings.likelihood(units), len(spread))
     total = float(rows.weight.sum())
 
     def finish(model: LatentModel) -> RegressionFit:
-        return RegressionFit(model, units, given, spread, coordinates, total, total)
+        return RegressionFit(model, units, given, spread, coordinates, total, total, layout=settings.layout)
 
     tuning = _reporting(settings.tuning, finish, report)
     return finish(fit_latent(rows, scaled, coordinates.likelihood, spread, tuning, settings.start))
@@ -135,15 +135,16 @@ class _Large:
         return self._name_gross_errors(without, original, n_gross)
 
     def _fit(self, drawn: RawSample, units: TargetUnits, limit: float) -> RegressionFit:
-        settings, spread = self.settings, spread_of(drawn.X, drawn.weight)
-        given, scaled = target_kernels(settings.kernel, spread, settings.nugget, units)
+        settings = self.settings
+        spread = spread_of(drawn.X, drawn.weight, settings.layout)
+        given, scaled = target_kernels(settings.kernel, spread, settings.nugget, units, settings.layout)
         coordinates = Coordinates(scaled, settings.likelihood(units), len(spread))
         encoding = ScaledEncoding(units.center, units.scale, limit)
         sample, rows = drawn.encoded(encoding), self.source.encoded(encoding)
         total = float(sample.weight.sum() / sample.share)
 
         def finish(model: LatentModel) -> RegressionFit:
-            return RegressionFit(model, units, given, spread, coordinates, total, total)
+            return RegressionFit(model, units, given, spread, coordinates, total, total, layout=settings.layout)
 
         tuning, m = _reporting(settings.tuning, finish, self.report), n_inducing_for(rows.n_rows, settings.n_inducing)
         likelihood = coordinates.likelihood

@@ -132,7 +132,7 @@ class _Members:
         warp = Warp.of(self.rows.X, self.rows.weight)
         if warp is not None:
             rows = replace(self.rows, X=warp(self.rows.X))
-            start = _moved(fitted, spread_of(rows.X, rows.weight))
+            start = _moved(fitted, spread_of(rows.X, rows.weight, self.settings.layout))
             fitted = self.fit_rows(rows, replace(settings, start=start), self.report)
             yield DensityMember("gaussian_warped", Predictive.of(fitted.model, fitted.units), warp), left_out(fitted)
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
-from softmargin.kernels import Coefficients, PrecomputedKernel
+from softmargin.kernels import Coefficients, Layout, PrecomputedKernel
 from softmargin.likelihoods import Likelihood
 from softmargin.machines.importance import importance
 from softmargin.machines.regression.noise_scale import NoiseScale
@@ -52,6 +52,8 @@ class RegressionSettings:
     """Whether the scale of the noise varies with x: "auto" keeps that only if leave-one-out gains clearly."""
     scale: NoiseScale | None = None
     """The scale s(x) of targets that were divided by it."""
+    layout: Layout | None = None
+    """Where the columns of the table are in the rows; None: each has its own place."""
 
     @property
     def precomputed(self) -> bool:
@@ -97,6 +99,8 @@ class RegressionFit:
     """Whether the tube machine itself is among them; not if the noise varies."""
     sample: RawSample | None = field(default=None, repr=False)
     """Some training rows; None where the model has them all."""
+    layout: Layout | None = field(default=None, repr=False)
+    """Where the columns of the table are in the rows; None: each has its own place."""
 
     @cached_property
     def support(self) -> TargetSupport | None:
@@ -126,7 +130,7 @@ class RegressionFit:
 
     @cached_property
     def importance(self) -> Array | None:
-        """Importance of every input, shape (d,), sums to 1; None for kernel values."""
+        """Importance of every column of the table, shape (d,), sums to 1; None for kernel values."""
         if len(self.spread) == 0:
             return None
         seen = self.model.rows if self.sample is None else self.sample
@@ -134,7 +138,8 @@ class RegressionFit:
         def slopes(X: Any) -> Array:
             return sum(w * m.mean_slopes(X) for w, m in zip(self.weights, self.members))[:, None, :]
 
-        return importance(lambda X: self.predictive.mean(X)[:, None], slopes, seen.X, seen.weight, self.spread)
+        outputs = lambda X: self.predictive.mean(X)[:, None]  # noqa: E731
+        return importance(outputs, slopes, seen.X, seen.weight, self.spread, self.layout)
 
     @property
     def shift(self) -> Array:

@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import Kernel, WhiteKernel
 
 from softmargin._linalg import Array
 from softmargin._typing import KernelLike
-from softmargin.kernels import make_kernel, scale_kernel
+from softmargin.kernels import Layout, TiedKernel, make_kernel, scale_kernel
 from softmargin.likelihoods import LIKELIHOODS, EpsilonInsensitive, Likelihood
 from softmargin.policy import POLICY
 from softmargin.tuning import FixedLikelihood, LikelihoodCoordinates, LogParameters, NoiseShape
@@ -88,7 +88,11 @@ def path_in_units(
 
 
 def target_kernels(
-    kernel: KernelLike, spread: Array, nugget: bool | float, units: TargetUnits
+    kernel: KernelLike,
+    spread: Array,
+    nugget: bool | float,
+    units: TargetUnits,
+    layout: Layout | None = None,
 ) -> tuple[Kernel, Kernel]:
     """The kernel in the units of y and the same of the scaled target, with the nugget's WhiteKernel if there is one.
 
@@ -105,13 +109,14 @@ def target_kernels(
     elif nugget is not False:
         white = [WhiteKernel(float(nugget) ** 2 / variance, "fixed")]
     if isinstance(kernel, Kernel):
-        given = sum((scale_kernel(w, variance) for w in white), make_kernel(kernel, len(spread)))
+        given = sum((scale_kernel(w, variance) for w in white), make_kernel(kernel, len(spread), spread, layout))
         return given, scale_kernel(given, 1 / variance)
-    named: Any = make_kernel(kernel, len(spread), spread)
+    named: Any = make_kernel(kernel, len(spread), spread, layout)
     # (amplitude x shape) + offset; regression starts from another amplitude, and from shorter length scales.
     named.k1.k1.constant_value *= TARGET.amplitude / POLICY.kernel.amplitude
-    if hasattr(named.k1.k2, "length_scale"):
-        named.k1.k2.length_scale *= TARGET.length_factor / POLICY.kernel.length_factor
+    shape = named.k1.k2.kernel if isinstance(named.k1.k2, TiedKernel) else named.k1.k2
+    if hasattr(shape, "length_scale"):
+        shape.length_scale *= TARGET.length_factor / POLICY.kernel.length_factor
     scaled = sum(white, named)
     return scale_kernel(scaled, variance), scaled
 
