@@ -56,7 +56,7 @@ def to_onnx(model: BayesianSVC | BayesianSVR) -> Any:
     width = model.n_features_in_
     if model._is_precomputed():
         raise ExportError("a precomputed kernel has no inputs to export; fit with a kernel object")
-    if len(model._fit.spread) != width or getattr(model, "is_table_", False):
+    if model.encoder_ is not None and not model.encoder_.is_plain:
         raise ExportError("a model of categories, gaps or dates has no ONNX graph; encode the table as numbers first")
     graph = Graph()
     outputs = _outputs(model, graph)
