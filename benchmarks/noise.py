@@ -31,7 +31,7 @@ SCALES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 NOISES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "normal": lambda rng, n: rng.normal(size=n),
     "laplace": lambda rng, n: rng.laplace(size=n) / np.sqrt(2),
-    "student t, 3": lambda rng, n: rng.standard_t(3, size=n) / np.sqrt(3),
+    "student": lambda rng, n: rng.standard_t(3, size=n) / np.sqrt(3),
     "uniform": lambda rng, n: rng.uniform(-1, 1, size=n) * np.sqrt(3),
 }
 VARYING = ["mcycle", *SCALES]
