@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from softmargin._linalg import Array
 from softmargin.inference import EP, Posterior
 from softmargin.likelihoods import Likelihood
+from softmargin.policy import POLICY
 
 
 @dataclass(frozen=True, repr=False)
@@ -21,3 +22,8 @@ class ConjugateEP(EP):
     ) -> Posterior:
         """Infer the posterior over the latent values; see `Inference.infer`."""
         return super().infer(K, y, likelihood, weight)
+
+
+def gaussian_inference(n_rows: int) -> EP:
+    """How a Gaussian process of so many rows is inferred: if they are many, in the low rank that `EP()` stands for."""
+    return EP() if n_rows > POLICY.size.dense_rows else ConjugateEP()

@@ -21,7 +21,7 @@ from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
 from softmargin.inference import Inference, SampledPosterior
 from softmargin.likelihoods import Gaussian
-from softmargin.machines.regression.conjugate import ConjugateEP
+from softmargin.machines.regression.conjugate import gaussian_inference
 from softmargin.machines.regression.noise_members import VaryingNoise
 from softmargin.machines.regression.predictive import Predictive
 from softmargin.machines.regression.record import RegressionFit, RegressionSettings, Report
@@ -146,7 +146,8 @@ class _Members:
         return noise.members(scale, self._briefly(self.settings), gaussian)
 
     def _gaussian_settings(self) -> RegressionSettings:
-        return self._briefly(replace(self.settings, kernel="matern52", loss=Gaussian.name), ConjugateEP())
+        settings = replace(self.settings, kernel="matern52", loss=Gaussian.name)
+        return self._briefly(settings, gaussian_inference(len(self.rows.y)))
 
     def _briefly(self, settings: RegressionSettings, inference: Inference | None = None) -> RegressionSettings:
         """Settings of a search that starts near its end."""

@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from softmargin._linalg import Array
-from softmargin.inference import EP
 from softmargin.kernels import make_kernel
 from softmargin.likelihoods import Gaussian, Likelihood
-from softmargin.machines.regression.conjugate import ConjugateEP
+from softmargin.machines.regression.conjugate import gaussian_inference
 from softmargin.policy import POLICY
 from softmargin.rows import TrainingRows, spread_of
 from softmargin.search import LBFGS
@@ -152,7 +151,7 @@ def learn_scale(rows: TrainingRows, left_out: Residuals, noise: Likelihood, star
 def _tuning(n: int) -> Tuning:
     prior = HyperPrior(C=None, amplitude=NOISE.amplitude, length_scale=NOISE.length_scale, shrinkage=NOISE.shrinkage)
     # Above, only the default inference has a prior of low rank.
-    inference = ConjugateEP() if n <= POLICY.size.dense_rows else EP()
+    inference = gaussian_inference(n)
     return Tuning(inference, None, LBFGS(NOISE.max_iter, NOISE.tol), prior, brief=True)
 
 
