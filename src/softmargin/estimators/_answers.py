@@ -75,7 +75,7 @@ class AnswersMixin:
     def _support(self, name: str) -> Any:
         """The support vectors, from the support vector machine that is solved when it is first asked for."""
         check_is_fitted(self)
-        found = self._fit.support
+        found = self._fit.support_record
         if found is None:
             raise AttributeError(
                 f"{name} is that of the support vector machine itself, which is not solved through inducing points; "

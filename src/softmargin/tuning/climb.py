@@ -136,7 +136,7 @@ class Climb:
         def evaluated(evaluation: Evaluation) -> None:
             def model() -> LatentModel:
                 z, posterior = evaluation.z, evaluation.posterior
-                return LatentModel(rows, *coordinates.model(z), posterior, posterior, path, evaluation.value, z)
+                return LatentModel(rows, *coordinates.model(z), posterior, path, evaluation.value, z, solved=posterior)
 
             if watch is not None:
                 path[-1]["validation_log_loss"] = watch(evaluation, coordinates.model(evaluation.z))

@@ -127,7 +127,9 @@ class _Final:
         if not self.brief:
             solved = "later" if posterior.has_variance else posterior
         path, value = ([], float("nan")) if end is None else (end.path, end.evaluation.value)
-        return LatentModel(rows, model.kernel, self.svm, posterior, solved, path, value, self.z, likelihood, naive)
+        return LatentModel(
+            rows, model.kernel, self.svm, posterior, path, value, self.z, likelihood, naive, solved=solved
+        )
 
     def _infer(self, inference: Inference, K: Array, likelihood: Likelihood, start: Any = None) -> Posterior:
         posterior = inference.infer(K, self.rows.y, likelihood, self.rows.weight, start)

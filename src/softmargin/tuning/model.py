@@ -36,9 +36,6 @@ class LatentModel:
     likelihood: Likelihood
     """That of the support vector machine (through inducing points: that of the posterior)."""
     posterior: LatentPosterior = field(repr=False)
-    solved: Posterior | Literal["later"] | None = field(repr=False)
-    """The support vector machine itself (MAP), if the inference found it; "later": solved when it is asked for; None:
-    there is none, as through inducing points."""
     path: list[dict[str, Any]] = field(repr=False)
     """Every evaluation of the search."""
     objective: float
@@ -51,6 +48,9 @@ class LatentModel:
     """Log evidence of `likelihood`; None: the posterior's."""
     basis: Any = field(default=None, repr=False)
     """The inducing points that the posterior lives on, shape (m, d); None: the rows."""
+    solved: Posterior | Literal["later"] | None = field(default=None, repr=False)
+    """The support vector machine itself (MAP), if the inference found it; "later": solved when it is asked for; None:
+    there is none, as through inducing points."""
 
     @property
     def log_evidence(self) -> float:

@@ -112,7 +112,7 @@ class ClassificationFit:
         return self.later.from_rows(self.rows, len(self.classes))
 
     @cached_property
-    def support(self) -> ClassSupport | None:
+    def support_record(self) -> ClassSupport | None:
         """The support vectors among the training rows; None through inducing points."""
         machine, rows = self.hinge, self.rows
         if machine is None or rows is None or any(model.svm is None for model in machine.models):

@@ -103,7 +103,7 @@ class RegressionFit:
     """Where the columns of the table are in the rows; None: each has its own place."""
 
     @cached_property
-    def support(self) -> TargetSupport | None:
+    def support_record(self) -> TargetSupport | None:
         """The support vectors among the training rows; None through inducing points."""
         return target_support(self.model, self.units.scale)
 

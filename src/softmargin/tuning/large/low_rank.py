@@ -278,7 +278,16 @@ def fit_low_rank(
         loss = likelihood.at(learnt.z[coordinates.n_theta :])
     solved: Literal["later"] | None = "later" if len(rows.y) <= POLICY.size.svm_rows else None
     return LatentModel(
-        rows, learnt.kernel, loss, posterior, solved, path, learnt.value, learnt.z, learnt.likelihood, basis=posterior.Z
+        rows,
+        learnt.kernel,
+        loss,
+        posterior,
+        path,
+        learnt.value,
+        learnt.z,
+        learnt.likelihood,
+        basis=posterior.Z,
+        solved=solved,
     )
 
 
@@ -293,7 +302,7 @@ def _callback(
         def model() -> LatentModel:
             z, posterior = evaluation.z, evaluation.posterior
             kernel, likelihood = coordinates.model(z)
-            return LatentModel(rows, kernel, likelihood, posterior, None, path, evaluation.value, z, basis=posterior.Z)
+            return LatentModel(rows, kernel, likelihood, posterior, path, evaluation.value, z, basis=posterior.Z)
 
         callback(evaluation, model)
 

@@ -104,7 +104,7 @@ def _latent_model(
     """A model whose rows are the inducing points: what predictions need."""
     m = len(posterior.Z)
     rows = TrainingRows(posterior.Z, np.zeros(m), np.ones(m), np.arange(m), np.full(1, -1), np.zeros(1))
-    return LatentModel(rows, kernel, likelihood, posterior, None, path, value, z)
+    return LatentModel(rows, kernel, likelihood, posterior, path, value, z)
 
 
 def _learn(
