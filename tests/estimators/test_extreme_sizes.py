@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import NotFittedError
-from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, DotProduct
+from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, DotProduct, ExpSineSquared
 
 from softmargin import BayesianSVC, BayesianSVR
 from softmargin.likelihoods import Hinge, Logistic, SquaredHinge
@@ -102,6 +102,19 @@ def test_the_latent_function_of_an_unfitted_estimator(estimator):
 def test_a_kernel_in_other_units_than_the_target(scale):
     with pytest.raises(ValueError, match=r"the kernel's largest value .*in units of the target's variance"):
         BayesianSVR(RBF(1.0)).fit(X, scale * T)
+
+
+def test_a_kernel_that_vanishes_in_the_units_of_the_target():
+    with pytest.raises(ValueError, match=r"is in units of the target's variance, .* out of range"):
+        BayesianSVR(ConstantKernel(1e-300, (1e-305, 1e-290)) * RBF(1.0)).fit(X, 1e45 * T)
+
+
+@pytest.mark.parametrize("settings", [{}, {"inference": "map", "loss": "squared_hinge", "C": 30.0, "search": None}])
+def test_a_kernel_that_is_no_covariance(settings):
+    """ExpSineSquared of the distance in several inputs has negative eigenvalues."""
+    rows = np.random.default_rng(1).standard_normal((12, 3))
+    with pytest.raises(ValueError, match=r"not positive (semi-)?definite"):
+        BayesianSVC(ExpSineSquared(1.0, 3.0), **settings).fit(rows, np.arange(12) % 2)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

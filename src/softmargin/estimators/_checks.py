@@ -1,10 +1,14 @@
 """Checks of parameters and of kernel matrices, each with an error that says what is allowed."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+
+from softmargin._linalg import NotPositiveDefiniteError
 
 PSD_TOLERANCE = 1e-8
 """How negative an eigenvalue of a precomputed matrix may be, relative to the largest."""
@@ -60,3 +64,15 @@ def check_gram(K: Any) -> None:
             f"{eigenvalues[0]:.3g}. Add at least {-eigenvalues[0]:.3g} to its diagonal, or clip its negative "
             "eigenvalues to zero"
         )
+
+
+@contextmanager
+def clear_of_indefinite(kernel: Any) -> Iterator[None]:
+    """Turn a factorisation that fails inside a fit into an error that says what is wrong with the kernel."""
+    try:
+        yield
+    except NotPositiveDefiniteError as error:
+        raise ValueError(
+            f"kernel={kernel!r} is not positive definite at these rows ({error}). Use a kernel that is a covariance "
+            "function (ExpSineSquared is one for a single input only), or add a WhiteKernel or a nugget"
+        ) from error

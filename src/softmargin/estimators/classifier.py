@@ -13,7 +13,7 @@ from softmargin._typing import Attributes, KernelLike, MatrixLike, PartLike, See
 from softmargin.estimators._attributes import class_attributes, hinge_attributes
 from softmargin.estimators._base import LatentEstimator, can_stream
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
-from softmargin.estimators._checks import check_choice
+from softmargin.estimators._checks import check_choice, clear_of_indefinite
 from softmargin.estimators._class_prediction import ClassPredictionMixin
 from softmargin.estimators._progress import watched
 from softmargin.evidence import log_evidence
@@ -244,7 +244,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         def attributes(fitted: ClassificationFit) -> Attributes:
             return {**columns, "_fit": fitted, "classes_": fitted.classes}
 
-        with watched(self.verbose) as progress:
+        with watched(self.verbose) as progress, clear_of_indefinite(self.kernel):
             fitted = fit_classification(checked.source, settings, self._make_callback(tasks, attributes, progress))
         self._assign({**columns, **class_attributes(fitted)})
         tasks.end()

@@ -13,7 +13,7 @@ from softmargin._typing import Attributes, KernelLike, MatrixLike, PartLike, See
 from softmargin.estimators._attributes import target_attributes
 from softmargin.estimators._base import LatentEstimator, can_stream
 from softmargin.estimators._callbacks import FitTasks, with_callbacks
-from softmargin.estimators._checks import check_choice, check_number, check_part
+from softmargin.estimators._checks import check_choice, check_number, check_part, clear_of_indefinite
 from softmargin.estimators._progress import watched
 from softmargin.estimators._target_prediction import TargetPredictionMixin
 from softmargin.inference import INFERENCES, REPRODUCTIONS, Inference
@@ -249,7 +249,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
             units = fitted.units
             return {**columns, "_fit": fitted, "y_center_": units.center, "y_scale_": units.scale}
 
-        with watched(self.verbose) as progress:
+        with watched(self.verbose) as progress, clear_of_indefinite(self.kernel):
             fitted = fit_regression(checked.source, settings, self._make_callback(tasks, attributes, progress))
         self._assign({**columns, **target_attributes(fitted)})
         tasks.end()

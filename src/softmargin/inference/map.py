@@ -55,6 +55,10 @@ def classify_support(beta: Array, upper: Array | float) -> Support:
     return Support(easy, ~easy & ~hard, hard)
 
 
+UNBOUNDED = 1e120
+"""Coefficients as large as this are on their way to infinity."""
+
+
 @dataclass(frozen=True, repr=False)
 class MAP(InferenceDefaults):
     """The support vector machine: the posterior's mode, without a variance.
@@ -106,6 +110,12 @@ class MAP(InferenceDefaults):
         else:
             solution = solve_dual(K, dual_problem(likelihood, y, weight), beta0, self.tol, self.max_iter)
             beta, mean, n_iter, converged = self._checked(solution)
+        if not np.all(np.abs(beta) < UNBOUNDED):
+            raise ValueError(
+                "the most probable function has no bound: the kernel's Gram matrix is not positive semi-definite (its "
+                f"smallest eigenvalue is {np.linalg.eigvalsh(K)[0]:.2g}). Use a kernel that is a covariance function; "
+                "ExpSineSquared is one for a single input only"
+            )
         posterior = _posterior(y, likelihood, weight, beta, mean, n_iter, converged)
         if not self.gradients:
             return posterior

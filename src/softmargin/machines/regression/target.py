@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import Kernel, WhiteKernel
 
 from softmargin._linalg import Array
 from softmargin._typing import KernelLike
-from softmargin.kernels import Layout, TiedKernel, make_kernel, scale_kernel
+from softmargin.kernels import Layout, TiedKernel, check_kernel, make_kernel, scale_kernel
 from softmargin.likelihoods import LIKELIHOODS, EpsilonInsensitive, Likelihood
 from softmargin.policy import POLICY
 from softmargin.tuning import FixedLikelihood, LikelihoodCoordinates, LogParameters, NoiseShape
@@ -110,7 +110,15 @@ def target_kernels(
         white = [WhiteKernel(float(nugget) ** 2 / variance, "fixed")]
     if isinstance(kernel, Kernel):
         given = sum((scale_kernel(w, variance) for w in white), make_kernel(kernel, len(spread), spread, layout))
-        return given, scale_kernel(given, 1 / variance)
+        scaled = scale_kernel(given, 1 / variance)
+        try:
+            check_kernel(scaled)
+        except ValueError as error:
+            raise ValueError(
+                f"kernel={kernel!r} is in units of the target's variance, {variance:.2g}, in which its values or "
+                "bounds are out of range; give values and bounds near that variance"
+            ) from error
+        return given, scaled
     named: Any = make_kernel(kernel, len(spread), spread, layout)
     # (amplitude x shape) + offset; regression starts from another amplitude, and from shorter length scales.
     named.k1.k1.constant_value *= TARGET.amplitude / POLICY.kernel.amplitude
