@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from copy import copy
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,12 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
                 f"{'classes' if self._is_classifier else 'numbers'}; choose one of "
                 f"{', '.join(map(repr, sorted(known)))}, or an object of such a class"
             )
+
+    def __setstate__(self, state: Attributes) -> None:
+        """Restore an estimator; parameters that the version which wrote it did not have get their defaults."""
+        parameters = signature(type(self).__init__).parameters.values()
+        defaults = {p.name: p.default for p in parameters if p.default is not Parameter.empty}
+        super().__setstate__({**defaults, **state})
 
     # -- parts ---------------------------------------------------------------------------------------------------
 
