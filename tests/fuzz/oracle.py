@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-from .answers import Wrong
+from .answers import Differs, Wrong
 from .case import Case
 from .problem import make_problem
 from .relations import answers, check_relation, fit
@@ -78,6 +78,10 @@ def _judge(case: Case) -> Outcome:
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.signal(signal.SIGPROF, before)
+    if kind == "differs":
+        # Where a ConvergenceWarning says that an answer is not the best one, rounding decides which it is.
+        unsure = any(issubclass(w.category, ConvergenceWarning) for w in caught)
+        kind, note = ("fitted", "") if unsure else ("wrong", note)
     leaks = [w for w in caught if not _is_documented_warning(w)]
     if leaks and kind in GOOD:
         kind, note = "leak", f"{leaks[0].category.__name__}: {leaks[0].message} ({_place(leaks[0])})"
@@ -94,6 +98,8 @@ def _run(case: Case) -> tuple[str, str]:
         model = fit(case, problem)
         expected = answers(case, problem, model)
         check_relation(case, problem, model, expected)
+    except Differs as error:
+        return "differs", str(error)
     except Wrong as error:
         return "wrong", str(error)
     except Exception as error:
