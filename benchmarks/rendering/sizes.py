@@ -46,8 +46,10 @@ def draw(rows: list[Row], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(2, len(TITLES), figsize=(13, 6.5), sharex=True, constrained_layout=True)
-    for (upper, lower), (name, title) in zip(axes.T, TITLES.items()):
+    there = {name: title for name, title in TITLES.items() if of_set(rows, name)}
+    size = (4.4 * len(there), 6.5)
+    figure, axes = plt.subplots(2, len(there), figsize=size, sharex=True, squeeze=False, constrained_layout=True)
+    for (upper, lower), (name, title) in zip(axes.T, there.items()):
         for method, cells in of_set(rows, name).items():
             style = {"linewidth": 2.5, "color": "black", "zorder": 3} if method == OURS else {"linewidth": 1.2}
             upper.loglog(list(cells), [row["cpu"] for row in cells.values()], "o-", ms=3, label=method, **style)
@@ -56,6 +58,6 @@ def draw(rows: list[Row], path: Path) -> None:
         lower.set_xlabel("training rows")
     axes[0, 0].set_ylabel("CPU s of the fit")
     axes[1, 0].set_ylabel("loss on held-out rows")
-    axes[0, 0].legend(fontsize="small")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize="small")
     figure.savefig(path, dpi=110)
     plt.close(figure)
