@@ -56,7 +56,8 @@ class ClassPredictionMixin:
         ndarray of shape (n_samples,)
             Labels as in `classes_`.
         """
-        return self.classes_[self._fitted().winners(self._validate_new(X))]
+        fitted = self._fitted()
+        return fitted.classes[fitted.winners(self._validate_new(X))]
 
     @blockwise
     def predict_log_proba(self, X: MatrixLike) -> Array:
