@@ -240,7 +240,8 @@ def _try_out(estimator: Any, size: int) -> None:
     with warnings.catch_warnings():
         # It has no column names.
         warnings.simplefilter("ignore", UserWarning)
-        answer = last.predict(row)
+        # Probabilities need every array; the most probable class may not.
+        answer = last.predict_proba(row) if isinstance(last, BayesianSVC) else last.predict(row)
     if np.shape(answer)[:1] != (1,):
         raise ValueError("its arrays have shapes that do not fit each other")
 

@@ -90,7 +90,7 @@ def test_prediction_in_blocks(binary, monkeypatch):
     model, _, _ = binary
     new = np.random.default_rng(1).uniform(-3, 3, (50, 3))
     whole = model.predict_proba(new)
-    monkeypatch.setattr("softmargin.kernels._blocks.CACHE_BYTES", 1)
+    monkeypatch.setattr("softmargin.kernels.evaluation.blocks.CACHE_BYTES", 1)
     assert_allclose(model.predict_proba(new), whole, rtol=1e-12)
     assert_allclose(np.vstack([model.predict_proba(new[[i]]) for i in range(50)]), whole, rtol=1e-9)
 

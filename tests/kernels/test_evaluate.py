@@ -53,11 +53,11 @@ def test_contraction_equals_eval_gradient(kernel):
 
 @ALL
 def test_contraction_over_several_row_blocks(kernel, monkeypatch):
-    from softmargin.kernels import _evaluate
+    from softmargin.kernels.evaluation import evaluate as evaluation
 
     X, W = inputs(40), symmetric(40)
     whole = kernels.contract(kernel, X, W)
-    monkeypatch.setattr(_evaluate, "row_blocks", lambda n, m: kernels.row_blocks(n, m, 7 * 8 * m))
+    monkeypatch.setattr(evaluation, "row_blocks", lambda n, m: kernels.row_blocks(n, m, 7 * 8 * m))
     assert_allclose(kernels.contract(kernel, X, W), whole, rtol=1e-11)
     assert_allclose(kernels.gram(kernel, X), kernel(X), rtol=1e-12)
 

@@ -12,12 +12,11 @@ from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from softmargin._checks import check_choice, check_fraction, check_gram, check_number, check_part
 from softmargin._typing import Attributes, MatrixLike, PartLike, VectorLike
 from softmargin.criteria import CRITERIA, Criterion, Problem
-from softmargin.estimators._answers import AnswersMixin
-from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks
-from softmargin.estimators._checks import check_choice, check_fraction, check_gram, check_number, check_part
-from softmargin.estimators._progress import Progress
+from softmargin.estimators._attributes import AnswersMixin
+from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks, Progress
 from softmargin.inference import EP, INFERENCES, REPRODUCTIONS, Inference, Sparse
 from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, check_kernel, evaluate
 from softmargin.likelihoods import LIKELIHOODS, Likelihood

@@ -19,8 +19,8 @@ class ClassPredictionMixin:
 
     _fit: Any
     _validate_new: Any
-    classes_: Any
-    random_state: Any
+    classes_: np.ndarray
+    random_state: Seed
     decision_function_shape: Literal["ovo", "ovr"]
 
     @blockwise

@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
+from softmargin._checks import check_number
 from softmargin._linalg import Array
 from softmargin._typing import MatrixLike, Seed, VectorLike
-from softmargin.estimators._checks import check_number
 from softmargin.machines import RegressionFit
 from softmargin.rows import blockwise
 
@@ -18,7 +18,7 @@ class TargetPredictionMixin:
 
     _fit: Any
     _validate_new: Any
-    random_state: Any
+    random_state: Seed
 
     @blockwise
     def predict(self, X: MatrixLike, return_std: bool = False, return_cov: bool = False) -> Any:

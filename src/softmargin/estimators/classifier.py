@@ -8,14 +8,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from softmargin._checks import check_choice, clear_of_indefinite
 from softmargin._linalg import Array
 from softmargin._typing import Attributes, KernelLike, MatrixLike, PartLike, Seed, VectorLike
 from softmargin.estimators._attributes import class_attributes, hinge_attributes
 from softmargin.estimators._base import LatentEstimator, can_stream
-from softmargin.estimators._callbacks import FitTasks, with_callbacks
-from softmargin.estimators._checks import check_choice, clear_of_indefinite
+from softmargin.estimators._callbacks import FitTasks, watched, with_callbacks
 from softmargin.estimators._class_prediction import ClassPredictionMixin
-from softmargin.estimators._progress import watched
 from softmargin.evidence import log_evidence
 from softmargin.kernels import evaluate
 from softmargin.least_squares import LeastSquares, LeastSquaresPolicy
@@ -183,7 +182,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         decision_function_shape: Literal["ovo", "ovr"] = "ovr",
         stack: bool = True,
         class_weight: Any = None,
-        categorical_features: Any = "from_dtype",
+        categorical_features: VectorLike = "from_dtype",
         n_inducing: int | None = None,
         max_iter: int = 60,
         tol: float = 1e-4,

@@ -8,13 +8,12 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
+from softmargin._checks import check_choice, check_number, check_part, clear_of_indefinite
 from softmargin._linalg import Array
 from softmargin._typing import Attributes, KernelLike, MatrixLike, PartLike, Seed, VectorLike
 from softmargin.estimators._attributes import target_attributes
 from softmargin.estimators._base import LatentEstimator, can_stream
-from softmargin.estimators._callbacks import FitTasks, with_callbacks
-from softmargin.estimators._checks import check_choice, check_number, check_part, clear_of_indefinite
-from softmargin.estimators._progress import watched
+from softmargin.estimators._callbacks import FitTasks, watched, with_callbacks
 from softmargin.estimators._target_prediction import TargetPredictionMixin
 from softmargin.inference import INFERENCES, REPRODUCTIONS, Inference
 from softmargin.kernels import evaluate
@@ -186,7 +185,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         noise: Literal["auto", "constant", "varying"] = "auto",
         n_restarts: int = 0,
         validation_fraction: float | None = None,
-        categorical_features: Any = "from_dtype",
+        categorical_features: VectorLike = "from_dtype",
         n_inducing: int | None = None,
         max_iter: int = 60,
         tol: float = 1e-4,

@@ -6,10 +6,17 @@ scikit-learn's `eval_gradient`: a search only ever needs the contraction sum_ij 
 (Gold & Sollich 2003, section 4; for a length scale per input it costs one matrix product).
 """
 
-from softmargin.kernels._blocks import row_blocks
 from softmargin.kernels._check import check_kernel
 from softmargin.kernels._columns import ColumnKernel, TiedKernel
-from softmargin.kernels._evaluate import (
+from softmargin.kernels._layout import Layout, column_scales, make_kernel
+from softmargin.kernels._linear import Coefficients, linear_coefficients, polynomial_degree
+from softmargin.kernels._named import KERNEL_NAMES, CallableKernel, PrecomputedKernel, make_named
+from softmargin.kernels._roles import Role, roles, take_length_scales
+from softmargin.kernels._row_scale import RowScale
+from softmargin.kernels._theta import theta_setter
+from softmargin.kernels._transform import scale_kernel, without_white
+from softmargin.kernels.evaluation.blocks import row_blocks
+from softmargin.kernels.evaluation.evaluate import (
     KernelEvaluation,
     KernelOverflowError,
     contract,
@@ -20,15 +27,8 @@ from softmargin.kernels._evaluate import (
     evaluate,
     gram,
 )
-from softmargin.kernels._float32 import gram_float32
-from softmargin.kernels._layout import Layout, column_scales, make_kernel
-from softmargin.kernels._leaves import NoInputDerivativeError
-from softmargin.kernels._linear import Coefficients, linear_coefficients, polynomial_degree
-from softmargin.kernels._named import KERNEL_NAMES, CallableKernel, PrecomputedKernel, make_named
-from softmargin.kernels._roles import Role, roles, take_length_scales
-from softmargin.kernels._row_scale import RowScale
-from softmargin.kernels._theta import theta_setter
-from softmargin.kernels._transform import scale_kernel, without_white
+from softmargin.kernels.evaluation.float32 import gram_float32
+from softmargin.kernels.evaluation.leaves import NoInputDerivativeError
 
 __all__ = [
     "KERNEL_NAMES",

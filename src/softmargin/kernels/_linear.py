@@ -16,7 +16,7 @@ from sklearn.gaussian_process.kernels import (
 
 from softmargin._linalg import Array
 from softmargin.kernels._columns import ColumnKernel
-from softmargin.kernels._evaluate import contract_inputs, gram
+from softmargin.kernels.evaluation.evaluate import contract_inputs, gram
 
 
 class Coefficients(NamedTuple):

@@ -122,13 +122,15 @@ def _learn(
         coordinates = coordinates.with_likelihood(coordinates.likelihood.normalised())
     part = _some(sample, np.sort(order[: SIZE.refine_rows]))
     log_prior = bind_prior(tuning.hyperprior, coordinates, spread, part.X)
-    begun = []
-    for point in (z, hint):
-        if point is not None:
-            objective = _SparseObjective.at(point, part, coordinates, log_prior, tuning, path)
-            begun.append((objective(point).value, objective, point))
-    _, objective, z = max(begun, key=lambda start: start[0])
     search = LBFGS(max_iter=min(_iterations(tuning), SIZE.refine_iterations), tol=SIZE.refine_tol)
+    objective = _SparseObjective.at(z, part, coordinates, log_prior, tuning, path)
+    if hint is not None:
+        other = _SparseObjective.at(hint, part, coordinates, log_prior, tuning, path)
+        here, there = (
+            replace(search, max_iter=1).maximise(o, x, coordinates.bounds).best
+            for o, x in ((objective, z), (other, hint))
+        )
+        objective, z = (other, there.z) if there.value > here.value else (objective, here.z)
     result = search.maximise(objective, z, coordinates.bounds)
     return result.best.z, result.best.value, path
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from softmargin._linalg import Array
-from softmargin.kernels._blocks import CACHE_BYTES, row_blocks
+from softmargin.kernels.evaluation.blocks import CACHE_BYTES, row_blocks
 
 Inputs = Any
 """Rows of inputs: a float array of shape (n, d), or a SciPy CSR matrix of that shape."""

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Product, Sum
 
-from softmargin.kernels._blocks import row_blocks
 from softmargin.kernels._columns import TiedKernel
-from softmargin.kernels._distances import Inputs, as_inputs, row_norms, scale_inputs, within_range
-from softmargin.kernels._evaluate import gram
-from softmargin.kernels._exponential import decay
-from softmargin.kernels._radial import Gaussian, Profile, _length_scale, profile_of
+from softmargin.kernels.evaluation.blocks import row_blocks
+from softmargin.kernels.evaluation.distances import Inputs, as_inputs, row_norms, scale_inputs, within_range
+from softmargin.kernels.evaluation.evaluate import gram
+from softmargin.kernels.evaluation.exponential import decay
+from softmargin.kernels.evaluation.radial import Gaussian, Profile, _length_scale, profile_of
 
 Single = NDArray[np.float32]
 Leaf = Callable[[slice, Single], Single | np.float32]

@@ -17,9 +17,9 @@ from scipy import sparse
 from sklearn.gaussian_process.kernels import RBF, Kernel, Matern, RationalQuadratic
 
 from softmargin._linalg import Array
-from softmargin.kernels._blocks import CACHE_BYTES, row_blocks
-from softmargin.kernels._distances import Inputs, scale_inputs, squared, squared_distances
-from softmargin.kernels._leaves import EMPTY
+from softmargin.kernels.evaluation.blocks import CACHE_BYTES, row_blocks
+from softmargin.kernels.evaluation.distances import Inputs, scale_inputs, squared, squared_distances
+from softmargin.kernels.evaluation.leaves import EMPTY
 
 STRIP = 64
 """Most rows of a symmetric matrix whose triangle is computed at a time: what lies above the diagonal is wasted."""

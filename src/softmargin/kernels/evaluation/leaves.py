@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.gaussian_process.kernels import ConstantKernel, DotProduct, Kernel, WhiteKernel
 
 from softmargin._linalg import Array
-from softmargin.kernels._distances import Inputs, inner_products, row_norms
+from softmargin.kernels.evaluation.distances import Inputs, inner_products, row_norms
 
 EMPTY: Array = np.zeros(0)
 KNOWN = (

@@ -21,12 +21,12 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from softmargin._linalg import Array
-from softmargin.kernels._blocks import row_blocks
 from softmargin.kernels._columns import ColumnKernel, TiedKernel
-from softmargin.kernels._distances import Inputs, as_inputs
-from softmargin.kernels._leaves import Constant, Diagonal, Dot, Foreign, ForeignDiagonal, Node, White
 from softmargin.kernels._named import PrecomputedKernel
-from softmargin.kernels._radial import Radial, profile_of
+from softmargin.kernels.evaluation.blocks import row_blocks
+from softmargin.kernels.evaluation.distances import Inputs, as_inputs
+from softmargin.kernels.evaluation.leaves import Constant, Diagonal, Dot, Foreign, ForeignDiagonal, Node, White
+from softmargin.kernels.evaluation.radial import Radial, profile_of
 
 SMALLEST_VALUE, LARGEST_VALUE = 1e-100, 1e100
 """Of a kernel's variances: inferences take squares of them, and ratios of such."""
