@@ -105,6 +105,14 @@ def test_what_numbers_the_rows(values, name, out, tmp_path):
     assert list(asked.X) == [name]
 
 
+def test_rows_are_numbered_before_those_without_a_target_go(tmp_path):
+    frame = patients()
+    frame.loc[[3, 7, 20], "well"] = None
+    frame.to_csv(tmp_path / "gaps.csv", index=False)
+    table = read_table(str(tmp_path / "gaps.csv"), "well")
+    assert len(table.y) == 37 and "id" not in table.X and "'id' (numbers the rows)" in table.notes[-1]
+
+
 def test_columns_can_be_chosen(csv):
     def inputs(**choice):
         return list(read_table(str(csv), "well", choice=Choice(**choice)).X)

@@ -103,7 +103,7 @@ def read_table(
     y, known = _target(frame[target], target, regression, notes)
     if test is not None and not known.all():
         test = None
-    X, kinds = _inputs(choice.inputs(frame, target)[known], notes, choice.features)
+    X, kinds = _inputs(choice.inputs(frame, target), known, notes, choice.features)
     numeric, category, date = (tuple(n for n in X if kinds[n] == kind) for kind in ("number", "category", "date"))
     order, group = (None if name is None else frame[name][known] for name in (choice.time, choice.group))
     order = None if order is None else _ordered(order)
@@ -171,14 +171,19 @@ def _check_classes(y: pd.Series, name: str) -> None:
         )
 
 
-def _inputs(frame: pd.DataFrame, notes: list[str], wanted: tuple[str, ...]) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Columns as numbers, categories or dates, and which they are; columns without use are left out."""
+def _inputs(
+    frame: pd.DataFrame, known: pd.Series, notes: list[str], wanted: tuple[str, ...]
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Columns of the rows with a target as numbers, categories or dates; columns without use are left out."""
     kept: dict[str, pd.Series] = {}
     kinds: dict[str, str] = {}
     dropped: dict[str, str] = {}
     for name in frame.columns:
-        kind, column = _read_column(frame[name], name, notes)
-        reason = _useless(kind, column, name)
+        kind, column = _read_column(frame[name][known], name, notes)
+        reason = _useless(kind, column)
+        # Rows are numbered before those without a target are left out.
+        if reason is None and kind == "number" and numbers_rows(to_number(frame[name]), name):
+            reason = "numbers the rows"
         if reason is None or (name in wanted and kind):
             kept[name], kinds[name] = column, kind
         else:
@@ -209,7 +214,7 @@ def _read_column(column: pd.Series, name: str, notes: list[str]) -> tuple[str, p
     return "category", to_text(column)
 
 
-def _useless(kind: str, column: pd.Series, name: str) -> str | None:
+def _useless(kind: str, column: pd.Series) -> str | None:
     """Why a column is left out; None if it is not."""
     if not kind:
         return "empty"
@@ -218,6 +223,4 @@ def _useless(kind: str, column: pd.Series, name: str) -> str | None:
         return "constant"
     if kind == "category" and count > min(MAX_CATEGORIES, max(len(column) / 2, 2)):
         return f"text with {count} distinct values"
-    if kind == "number" and numbers_rows(column, name):
-        return "numbers the rows"
     return None
