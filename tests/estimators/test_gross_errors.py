@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from softmargin import BayesianSVR
 from softmargin.datasets import make_sinc
 from softmargin.kernels import gram, make_kernel
-from softmargin.machines import regression
+from softmargin.machines.regression import fit as regression
 
 INSIDE = np.linspace(-10, 10, 101)[:, None]
 

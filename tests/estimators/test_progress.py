@@ -14,7 +14,9 @@ Y = X[:, 0] + 0.3 * RNG.standard_normal(30)
 
 
 @pytest.mark.parametrize("estimator", [BayesianSVC, BayesianSVR])
-def test_lines_on_the_standard_output(estimator, capsys):
+def test_lines_on_the_standard_output(estimator, capsys, caplog):
+    # pytest listens at INFO: a program without logging of its own does not.
+    caplog.set_level(logging.WARNING)
     target = Y if estimator is BayesianSVR else Y > 0
     estimator(max_iter=3).fit(X, target)
     assert capsys.readouterr().out == ""

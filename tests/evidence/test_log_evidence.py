@@ -205,7 +205,7 @@ def test_same_seed_same_value():
         ({"loss": "epsilon_insensitive"}, "needs epsilon"),
         ({"epsilon": 0.1}, "has no epsilon"),
         ({"K_inputs": np.eye(3)}, "kind='joint' only"),
-        ({"loss": "link", "method": "chaining"}, "chaining knows the losses"),
+        ({"loss": "probit", "method": "chaining"}, "chaining knows the losses"),
     ],
 )
 def test_wrong_arguments_are_named(options, message):

@@ -42,7 +42,7 @@ def test_columns_are_ranked_by_importance(experiment):
     found = column_importances(experiment)
     assert found[0].name == "x" and found[-1].name == "noise"
     assert sum(entry.importance for entry in found) == pytest.approx(1)
-    assert {entry.name: entry.importance for entry in found} == importance_by_column(experiment.pipeline)
+    assert {entry.name: entry.importance for entry in found} == importance_by_column(experiment.model)
     rises = {entry.name: entry for entry in found}
     # Shuffling the column that matters hurts by far more than its error, shuffling noise does not.
     assert rises["x"].rise > 5 * rises["x"].error and rises["x"].rise > 0.3
@@ -62,7 +62,7 @@ def test_effects_are_averages_of_predictions(experiment):
     # By hand: training rows in the order of the seed, the column set to a value.
     rows = experiment.table.X.iloc[experiment.train]
     rows = rows.iloc[np.sort(np.random.RandomState(0).permutation(len(rows))[:60])].assign(town="a")
-    said = experiment.pipeline.predict(rows) if experiment.regression else experiment.pipeline.predict_proba(rows)[:, 1]
+    said = experiment.model.predict(rows) if experiment.regression else experiment.model.predict_proba(rows)[:, 1]
     assert next(iter(town.curves.values()))[town.values.index("a")] == pytest.approx(said.mean())
 
 

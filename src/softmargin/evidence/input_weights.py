@@ -68,7 +68,7 @@ def input_weights(
     >>> from softmargin.likelihoods import Hinge
     >>> x = np.array([0.0, 0.1, 0.2, 3.0])
     >>> found = input_weights(2 * np.exp(-0.5 * (x[:, None] - x) ** 2), Hinge(2.0), random_state=0)
-    >>> bool(found.weight[3] < found.weight[1]), bool(found.gain > 0)
+    >>> bool(found.weight[3] > found.weight[1]), bool(found.gain > 0)
     (True, True)
     """
     n, seed = len(K), int(as_generator(random_state).integers(2**31 - 1))

@@ -51,7 +51,7 @@ class GradientAscent(Part):
     --------
     >>> from softmargin.search import PaperRule
     >>> GradientAscent(rule=PaperRule(growth=3.0), linear=("C",))
-    GradientAscent(linear=('C',), rule=PaperRule(growth=3.0))
+    GradientAscent(rule=PaperRule(growth=3.0), linear=('C',))
     """
 
     max_iter: int = 80
