@@ -18,7 +18,7 @@ from benchmarks.sets import CLASSIFICATION, split_of, takes_part
 
 ROWS = [100, 400, 40]
 MOST_CLASSES = {"GPC ARD": 2, "GPBoost": 2, "CatBoost": 20, "EBM": 2}
-"""Methods that know no more classes, or take minutes for a fit (CatBoost six of them for 32 classes)."""
+"""Methods that know no more classes, or take minutes for a fit (CatBoost, stopped at 32 classes)."""
 
 
 def scores(y: np.ndarray, p: np.ndarray, labels: np.ndarray) -> dict[str, float]:
