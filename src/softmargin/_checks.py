@@ -29,6 +29,11 @@ def check_part(name: str, value: Any, registry: dict[str, type], methods: tuple[
         check_choice(name, value, [*others, *sorted(registry)])
 
 
+def part_of(value: Any, registry: dict[str, type], **settings: Any) -> Any:
+    """Return a part: a new one of the class registered under a name, with these settings, or the object given."""
+    return registry[value](**settings) if isinstance(value, str) else value
+
+
 def check_number(
     name: str, value: Any, *, low: float, strict: bool, integer: bool = False, optional: bool = False
 ) -> None:

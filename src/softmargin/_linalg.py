@@ -1,8 +1,8 @@
 """Dense symmetric linear algebra shared by the inferences: LAPACK's own routines, no explicit inverses of K."""
 
 import logging
-from collections.abc import Callable
 from functools import cache
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +128,15 @@ def log_det_from_cholesky(L: Array) -> float:
     return 2.0 * float(np.sum(np.log(np.diag(L))))
 
 
-def gmres(apply: Callable[[Array], Array], b: Array, *, rtol: float, max_steps: int = 100) -> Array:
+class LinearMap(Protocol):
+    """A linear map of vectors, of which no matrix is needed; any callable of this form."""
+
+    def __call__(self, x: Array, /) -> Array:
+        """Apply it to x of shape (n,)."""
+        ...
+
+
+def gmres(apply: LinearMap, b: Array, *, rtol: float, max_steps: int = 100) -> Array:
     """Solve apply(x) = b for a linear `apply`, in the Krylov space of b (without restarts).
 
     SciPy's `gmres` orthogonalises one vector at a time in Python, which for the few hundred unknowns of an adjoint

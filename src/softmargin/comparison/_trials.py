@@ -9,10 +9,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 
+from softmargin._checks import part_of
 from softmargin.estimators import BayesianSVC
 from softmargin.kernels import make_kernel
 from softmargin.search import SEARCHES
-from softmargin.tuning import part_of
 from softmargin.tuning.bounds import ON_BOUND
 
 START_WIDTH = 1.0

@@ -6,13 +6,12 @@ without row i. Cavities c and sites s determine each other, s = S(c) and c = c(s
     dL = L_c dc,  dc = c_s S_c dc + c_K dK + c_s S_C dC   =>   adjoint  w = L_c + S_c' c_s' w.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from softmargin._linalg import Array, gmres, inverse_from_cholesky
+from softmargin._linalg import Array, LinearMap, gmres, inverse_from_cholesky
 from softmargin.criteria._protocol import CriterionDefaults, CriterionValue, Problem
 from softmargin.inference import EP, LatentPosterior, Posterior
 from softmargin.likelihoods import TiltedMoments
@@ -91,44 +90,56 @@ def _adjoint(posterior: Posterior, problem: Problem, d_cavity: Array) -> tuple[A
     return d_gram, d_params
 
 
+@dataclass(frozen=True)
+class _AdjointMap(LinearMap):
+    """The linear map w -> w - S_c' c_s' w, in units that make means and variances comparable."""
+
+    jacobian: _SiteJacobian
+    Sigma: Array
+    """Posterior covariance without its diagonal: the cavity of row i does not depend on site i."""
+    Sigma2: Array
+    """Its squares."""
+    mu: Array
+    beta: Array
+    keep: Array
+    """1 - tau_i Sigma_ii."""
+    scale: Array
+    """Units, shape (2n,)."""
+
+    def __call__(self, u: Array, /) -> Array:
+        """Apply it to w = u/scale, and scale the result."""
+        w, jacobian = u / self.scale, self.jacobian
+        on_tau, on_nu = self.to_sites(w)
+        on_m = jacobian.tau_m * on_tau + jacobian.nu_m * on_nu
+        on_v = jacobian.tau_v * on_tau + jacobian.nu_v * on_nu
+        return (w - np.concatenate([on_m, on_v])) * self.scale
+
+    def to_marginals(self, w: Array) -> tuple[Array, Array]:
+        """Weights on dSigma_ii and on dmu_i: v = Sigma/k, m = (mu - Sigma nu)/k, k = 1 - tau Sigma."""
+        n = len(self.mu)
+        return (w[n:] - w[:n] * self.beta) / self.keep**2, w[:n] / self.keep
+
+    def to_sites(self, w: Array) -> tuple[Array, Array]:
+        """c_s' w: dSigma_ii = -sum_j Sigma_ij^2 dtau_j, dmu_i = sum_j Sigma_ij (dnu_j - mu_j dtau_j)."""
+        a, b = self.to_marginals(w)
+        pulled = self.Sigma @ b
+        return -(self.Sigma2 @ a) - self.mu * pulled, pulled
+
+
 def _solve_adjoint(P: Array, posterior: Posterior, problem: Problem, d_cavity: Array) -> tuple[Array, Array, Array]:
     """Solve w = L_c + S_c' c_s' w; return its weights on dSigma_ii and dmu_i, shape (n,), and dL/d parameters."""
-    tau, mu, beta = posterior.site_precision, posterior.mean, posterior.beta
-    assert tau is not None and posterior.variance is not None
-    n, root = len(mu), np.sqrt(tau)
-    # Sigma_ij = -P_ij/(r_i r_j) off the diagonal; the cavity of row i does not depend on site i.
+    tau, variance = posterior.site_precision, posterior.variance
+    assert tau is not None and variance is not None
+    root = np.sqrt(tau)
+    # Sigma_ij = -P_ij/(r_i r_j) off the diagonal.
     Sigma = P / -root
     Sigma /= root[:, None]
     np.fill_diagonal(Sigma, 0)
-    Sigma2 = Sigma**2
-    jacobian = _site_jacobian(posterior, problem)
-    keep = 1 - tau * posterior.variance
-    keep2 = keep**2
-
-    def to_marginals(w: Array) -> tuple[Array, Array]:
-        """Weights on dSigma_ii and on dmu_i: v = Sigma/k, m = (mu - Sigma nu)/k, k = 1 - tau Sigma."""
-        return (w[n:] - w[:n] * beta) / keep2, w[:n] / keep
-
-    def to_sites(w: Array) -> tuple[Array, Array]:
-        """c_s' w: dSigma_ii = -sum_j Sigma_ij^2 dtau_j, dmu_i = sum_j Sigma_ij (dnu_j - mu_j dtau_j)."""
-        a, b = to_marginals(w)
-        pulled = Sigma @ b
-        return -(Sigma2 @ a) - mu * pulled, pulled
-
-    def residual(w: Array) -> Array:
-        on_tau, on_nu = to_sites(w)
-        on_m = jacobian.tau_m * on_tau + jacobian.nu_m * on_nu
-        on_v = jacobian.tau_v * on_tau + jacobian.nu_v * on_nu
-        return w - np.concatenate([on_m, on_v])
-
-    w = _solve(residual, d_cavity, scale=np.concatenate([np.sqrt(posterior.variance), posterior.variance]))
-    on_tau, on_nu = to_sites(w)
-    return *to_marginals(w), jacobian.tau_params @ on_tau + jacobian.nu_params @ on_nu
-
-
-def _solve(residual: Callable[[Array], Array], d_cavity: Array, scale: Array) -> Array:
-    """Solve residual(w) = d_cavity by GMRES, in units that make means and variances comparable."""
-    return gmres(lambda u: residual(u / scale) * scale, d_cavity * scale, rtol=1e-8) / scale
+    jacobian, scale = _site_jacobian(posterior, problem), np.concatenate([np.sqrt(variance), variance])
+    adjoint = _AdjointMap(jacobian, Sigma, Sigma**2, posterior.mean, posterior.beta, 1 - tau * variance, scale)
+    w = gmres(adjoint, d_cavity * scale, rtol=1e-8) / scale
+    on_tau, on_nu = adjoint.to_sites(w)
+    return *adjoint.to_marginals(w), jacobian.tau_params @ on_tau + jacobian.nu_params @ on_nu
 
 
 def _site_jacobian(posterior: Posterior, problem: Problem) -> _SiteJacobian:

@@ -6,16 +6,15 @@
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils.validation import check_is_fitted
 
 from softmargin._linalg import Array
 from softmargin._typing import Attributes, VectorLike
 from softmargin.inference import Inference
-from softmargin.kernels import Coefficients, Layout, evaluate, roles
+from softmargin.kernels import Coefficients, Layout, evaluate
 from softmargin.least_squares import LeastSquares
 from softmargin.likelihoods import Likelihood
-from softmargin.machines import ClassificationFit, PairwiseMachine, RegressionFit
+from softmargin.machines import ClassificationFit, PairwiseMachine, RegressionFit, relevance
 from softmargin.tuning import LatentModel
 
 
@@ -51,7 +50,7 @@ def hinge_attributes(machine: PairwiseMachine, spread: Array, layout: Layout | N
         "C_": C[0] if one else np.array(C),
         "posterior_": models[0].posterior if one else [m.posterior for m in models],
         "inference_": models[0].posterior.method,
-        "log_evidence_": float(sum(m.log_evidence for m in models)),
+        "log_evidence_": machine.log_evidence,
         "search_path_": path,
         "n_iter_": max(len(path), 1) if one else np.array([max(len(m.path), 1) for m in models]),
     }
@@ -90,26 +89,6 @@ def target_attributes(fitted: RegressionFit) -> Attributes:
         "loo_log_density_": fitted.loo_log_density,
     }
     return attributes | {name: value for name, value in optional.items() if value is not None}
-
-
-def relevance(kernel: Kernel, spread: Array, layout: Layout | None = None) -> Array | None:
-    """Inverse length scale of each input in units of its spread, the largest scaled to 1; None if there are none.
-
-    A column of a table that is several inputs has that of the most relevant one.
-    """
-    result = np.zeros(len(spread))
-    found = False
-    for role, theta in zip(roles(kernel, len(spread)), kernel.theta):
-        if role.kind == "length_scale":
-            inputs = slice(None) if role.input is None else role.input
-            result[inputs] = np.maximum(result[inputs], spread[inputs] / np.exp(theta))
-            found = True
-    if not found:
-        return None
-    if layout is not None:
-        result = layout.by_table(result)
-    top = result.max(initial=0.0)
-    return result / top if top > 0 else result
 
 
 class AnswersMixin:

@@ -1,8 +1,6 @@
 """What both estimators share: the meaning of their parameters, the way of a fit, and what they refuse."""
 
 import logging
-from collections.abc import Callable
-from copy import copy
 from inspect import Parameter, signature
 from typing import Any
 
@@ -12,24 +10,24 @@ from sklearn.gaussian_process.kernels import Kernel
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from softmargin._checks import check_choice, check_fraction, check_gram, check_number, check_part
+from softmargin._checks import check_choice, check_fraction, check_gram, check_number, check_part, part_of
 from softmargin._typing import Attributes, MatrixLike, PartLike, VectorLike
 from softmargin.criteria import CRITERIA, Criterion, Problem
 from softmargin.estimators._attributes import AnswersMixin
-from softmargin.estimators._callbacks import CallbackSupportMixin, FitTasks, Progress
+from softmargin.estimators._callbacks import CallbackSupportMixin
 from softmargin.inference import EP, INFERENCES, REPRODUCTIONS, Inference, Sparse
 from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, check_kernel, evaluate
 from softmargin.likelihoods import LIKELIHOODS, Likelihood
 from softmargin.policy import POLICY
-from softmargin.rows import CheckedRows, check_new, check_rows, is_dask
-from softmargin.search import SEARCHES, Evaluation, Search
-from softmargin.tuning import HyperPrior, LatentModel, Tuning, part_of
+from softmargin.rows import CheckedRows, Columns, check_new, check_rows, is_dask
+from softmargin.search import SEARCHES, Search
+from softmargin.tuning import HyperPrior, LatentModel, Tuning
 from softmargin.tuning.bounds import warn_of_bounds
 
 logger = logging.getLogger("softmargin")
 
 COLUMN_NAMES = ("n_features_in_", "feature_names_in_", "encoder_")
-"""Fitted attributes that tell of the columns."""
+"""Fitted attributes that describe the columns."""
 
 
 class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
@@ -138,10 +136,10 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
     def _read(
         self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike, *, large: bool, reset: bool = True
     ) -> CheckedRows:
-        """Validate the training rows; scikit-learn's checks note the columns on a copy, not on the estimator."""
+        """Validate the training rows."""
         numeric = not self._is_classifier
         checked = check_rows(
-            copy(self),
+            self._known_columns(),
             X,
             y,
             sample_weight,
@@ -159,6 +157,10 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
                 )
             check_gram(checked.source.X)
         return checked
+
+    def _known_columns(self) -> Columns:
+        """The columns of the last fit, for scikit-learn's checks."""
+        return Columns.of(type(self).__name__, self.__sklearn_tags__(), self._columns())
 
     def _is_large(self, X: MatrixLike) -> bool:
         """Whether a fit goes through inducing points; refuses what that cannot honour."""
@@ -197,7 +199,7 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
 
     def _validate_new(self, X: MatrixLike) -> Any:
         check_is_fitted(self)
-        return check_new(self, X, getattr(self, "encoder_", None))
+        return check_new(self._known_columns(), X, getattr(self, "encoder_", None))
 
     # -- the end of a fit ----------------------------------------------------------------------------------------
 
@@ -215,17 +217,6 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
     def _columns(self) -> Attributes:
         """The fitted attributes that name the columns."""
         return {name: value for name, value in vars(self).items() if name in COLUMN_NAMES}
-
-    def _make_callback(
-        self, tasks: FitTasks, attributes: Callable[[Any], Attributes], progress: Progress
-    ) -> Callable[[Evaluation, Callable[[], Any] | None], None]:
-        """What happens after every evaluation: a line in the log, and scikit-learn's callbacks."""
-
-        def evaluated(evaluation: Evaluation, made: Callable[[], Any] | None) -> None:
-            progress.evaluated(evaluation)
-            tasks.evaluated(None if made is None else lambda: attributes(made()))
-
-        return evaluated
 
     # -- model selection -----------------------------------------------------------------------------------------
 

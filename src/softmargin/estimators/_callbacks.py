@@ -10,7 +10,7 @@ from typing import Any
 
 from softmargin._compiled import compiling
 from softmargin._typing import Attributes, MatrixLike, PartLike, VectorLike
-from softmargin.search import Evaluation, StopSearch
+from softmargin.search import Evaluation, Listener, StopSearch
 
 logger = logging.getLogger("softmargin")
 
@@ -81,7 +81,7 @@ except ImportError:
         return method
 
 
-__all__ = ["CallbackSupportMixin", "FitTasks", "with_callbacks"]
+__all__ = ["CallbackSupportMixin", "FitListener", "FitTasks", "with_callbacks"]
 
 
 @dataclass
@@ -126,3 +126,18 @@ class FitTasks:
         """Close the task of the fit."""
         if self.context is not None:
             self.context.call_on_fit_task_end(estimator=self.estimator, **self.data, reconstruction_attributes={})
+
+
+@dataclass(frozen=True)
+class FitListener(Listener):
+    """What happens after every evaluation of a fit: a line in the log, and scikit-learn's callbacks."""
+
+    tasks: FitTasks
+    attributes: Callable[[Any], Attributes]
+    """From the record of a fit to the fitted attributes."""
+    progress: Progress
+
+    def __call__(self, evaluation: Evaluation, result: Callable[[], Any] | None, /) -> None:
+        """Note an evaluation; `result()` is the record of the fit as if the search had ended here."""
+        self.progress.evaluated(evaluation)
+        self.tasks.evaluated(None if result is None else lambda: self.attributes(result()))

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from softmargin._checks import check_choice, clear_of_indefinite
+from softmargin._checks import check_choice, clear_of_indefinite, part_of
 from softmargin._linalg import Array
 from softmargin._typing import Attributes, KernelLike, MatrixLike, PartLike, Seed, VectorLike
 from softmargin.estimators._attributes import class_attributes, hinge_attributes
 from softmargin.estimators._base import LatentEstimator, can_stream
-from softmargin.estimators._callbacks import FitTasks, watched, with_callbacks
+from softmargin.estimators._callbacks import FitListener, FitTasks, watched, with_callbacks
 from softmargin.estimators._class_prediction import ClassPredictionMixin
 from softmargin.evidence import log_evidence
 from softmargin.kernels import evaluate
@@ -26,7 +26,7 @@ from softmargin.machines import (
     fit_classification,
     update_classification,
 )
-from softmargin.tuning import FixedLikelihood, HyperPrior, LatentModel, LikelihoodCoordinates, LogParameters, part_of
+from softmargin.tuning import FixedLikelihood, HyperPrior, LatentModel, LikelihoodCoordinates, LogParameters
 
 HINGE_NAMES = ("kernel_", "C_", "likelihood_", "posterior_", "log_evidence_", "pair_relevance_")
 """Fitted attributes of the support vector machines."""
@@ -244,7 +244,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
             return {**columns, "_fit": fitted, "classes_": fitted.classes}
 
         with watched(self.verbose) as progress, clear_of_indefinite(self.kernel):
-            fitted = fit_classification(checked.source, settings, self._make_callback(tasks, attributes, progress))
+            fitted = fit_classification(checked.source, settings, FitListener(tasks, attributes, progress))
         self._assign({**columns, **class_attributes(fitted)})
         tasks.end()
         self._warn_of_bounds()

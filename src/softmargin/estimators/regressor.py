@@ -8,17 +8,17 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from softmargin._checks import check_choice, check_number, check_part, clear_of_indefinite
+from softmargin._checks import check_choice, check_number, check_part, clear_of_indefinite, part_of
 from softmargin._linalg import Array
 from softmargin._typing import Attributes, KernelLike, MatrixLike, PartLike, Seed, VectorLike
 from softmargin.estimators._attributes import target_attributes
 from softmargin.estimators._base import LatentEstimator, can_stream
-from softmargin.estimators._callbacks import FitTasks, watched, with_callbacks
+from softmargin.estimators._callbacks import FitListener, FitTasks, watched, with_callbacks
 from softmargin.estimators._target_prediction import TargetPredictionMixin
 from softmargin.inference import INFERENCES, REPRODUCTIONS, Inference
 from softmargin.kernels import evaluate
 from softmargin.machines import RegressionFit, RegressionSettings, fit_regression, update_regression
-from softmargin.tuning import HyperPrior, LatentModel, part_of
+from softmargin.tuning import HyperPrior, LatentModel
 
 
 class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
@@ -249,7 +249,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
             return {**columns, "_fit": fitted, "y_center_": units.center, "y_scale_": units.scale}
 
         with watched(self.verbose) as progress, clear_of_indefinite(self.kernel):
-            fitted = fit_regression(checked.source, settings, self._make_callback(tasks, attributes, progress))
+            fitted = fit_regression(checked.source, settings, FitListener(tasks, attributes, progress))
         self._assign({**columns, **target_attributes(fitted)})
         tasks.end()
         self._warn_of_bounds()

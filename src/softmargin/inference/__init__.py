@@ -4,7 +4,7 @@ from typing import Any
 
 from softmargin.inference._inducing import inducing_points
 from softmargin.inference._protocol import Inference, InferenceDefaults, check_likelihood
-from softmargin.inference.ep import EP
+from softmargin.inference.ep import EP, ConjugateEP
 from softmargin.inference.hmc import HMC
 from softmargin.inference.laplace import Laplace
 from softmargin.inference.map import MAP, classify_support, dual_problem
@@ -34,6 +34,7 @@ __all__ = [
     "INFERENCES",
     "MAP",
     "REPRODUCTIONS",
+    "ConjugateEP",
     "Inference",
     "InferenceDefaults",
     "Laplace",

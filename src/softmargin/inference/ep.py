@@ -153,6 +153,22 @@ class EP(InferenceDefaults):
         yield sites, 0.1
 
 
+@dataclass(frozen=True, repr=False)
+class ConjugateEP(EP):
+    """Expectation propagation from the sites of a Gaussian likelihood, which are its own: no other start is better."""
+
+    def infer(
+        self,
+        K: Array,
+        y: Array,
+        likelihood: Likelihood,
+        weight: Array | None = None,
+        start: Posterior | None = None,
+    ) -> Posterior:
+        """Infer the posterior over the latent values; see `Inference.infer`."""
+        return super().infer(K, y, likelihood, weight)
+
+
 def cold_sites(y: Array, likelihood: Likelihood, weight: Array | None) -> Array:
     """Sites to start from when nothing is known: the likelihood's own, or none (the prior)."""
     sites = likelihood.initial_sites(y, weight)

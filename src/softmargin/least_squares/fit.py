@@ -23,7 +23,7 @@ from softmargin.least_squares.softmax import Labels
 from softmargin.least_squares.space import SearchSpace
 from softmargin.least_squares.sums import LowRankSums
 from softmargin.rows import Summable
-from softmargin.search import Evaluation
+from softmargin.search import Callback
 
 DEFAULT = LeastSquaresPolicy()
 
@@ -40,7 +40,7 @@ def fit_least_squares(
     leave_whole_rows: bool = False,
     policy: LeastSquaresPolicy = DEFAULT,
     random_state: Any = None,
-    callback: Callable[[Evaluation], None] | None = None,
+    callback: Callback | None = None,
     source: Summable | None = None,
     inputs: Callable[[Any], Any] | None = None,
 ) -> LeastSquaresMachine:
@@ -129,7 +129,7 @@ def _refine(
     z: Array,
     rng: np.random.RandomState,
     path: list[dict[str, Any]],
-    callback: Callable[[Evaluation], None] | None,
+    callback: Callback | None,
 ) -> Array:
     """Go on climbing with more rows, in a prior of low rank."""
     policy, part = space.policy, rows.sample(space.policy.refine_rows, rng)

@@ -1,6 +1,5 @@
 """The climb: leave-one-out log-likelihood plus log prior as a function of z = (kernel.theta, ln s2, ln b)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -10,7 +9,7 @@ from sklearn.gaussian_process.kernels import Kernel
 from softmargin._linalg import Array, NotPositiveDefiniteError
 from softmargin.least_squares.softmax import Labels, link_value
 from softmargin.least_squares.space import SearchSpace
-from softmargin.search import LBFGS, Evaluation, notify
+from softmargin.search import LBFGS, Callback, Evaluation, Objective, notify
 
 
 class Outputs(Protocol):
@@ -40,7 +39,7 @@ class SearchedRows(Protocol):
 
 
 @dataclass
-class LooObjective:
+class LooObjective(Objective):
     """Leave-one-out log-likelihood of softmax(b M) plus log prior; every evaluation is recorded in `path`."""
 
     rows: SearchedRows = field(repr=False)
@@ -48,7 +47,7 @@ class LooObjective:
     space: SearchSpace
     stage: str = "search"
     path: list[dict[str, Any]] = field(default_factory=list, repr=False)
-    callback: Callable[[Evaluation], None] | None = field(default=None, repr=False)
+    callback: Callback | None = field(default=None, repr=False)
 
     def __call__(self, z: Array) -> Evaluation:
         """Evaluate at z, with the exact gradient."""

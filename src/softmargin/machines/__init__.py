@@ -23,6 +23,7 @@ from softmargin.machines.classification import (
     temper,
     update_classification,
 )
+from softmargin.machines.importance import relevance
 from softmargin.machines.regression import (
     DensityMember,
     MixtureDistribution,
@@ -64,6 +65,7 @@ __all__ = [
     "fit_temperature",
     "pairs_of",
     "pairwise_table",
+    "relevance",
     "rows_of",
     "stacking_weights",
     "target_units",

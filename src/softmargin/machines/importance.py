@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
-from softmargin.kernels import Layout
+from softmargin.kernels import Layout, roles
 
 Outputs = Callable[[Any], Array]
 """From rows to outputs, shape (n, n_outputs)."""
@@ -90,3 +91,23 @@ def differences(outputs: Outputs, X: Any) -> Array:
         shift[a] = h
         columns.append((outputs(X + shift) - outputs(X - shift)) / (2 * h))
     return np.stack(columns, axis=2)
+
+
+def relevance(kernel: Kernel, spread: Array, layout: Layout | None = None) -> Array | None:
+    """Inverse length scale of each input in units of its spread, the largest scaled to 1; None if there are none.
+
+    A column of a table that is several inputs has that of the most relevant one.
+    """
+    result = np.zeros(len(spread))
+    found = False
+    for role, theta in zip(roles(kernel, len(spread)), kernel.theta):
+        if role.kind == "length_scale":
+            inputs = slice(None) if role.input is None else role.input
+            result[inputs] = np.maximum(result[inputs], spread[inputs] / np.exp(theta))
+            found = True
+    if not found:
+        return None
+    if layout is not None:
+        result = layout.by_table(result)
+    top = result.max(initial=0.0)
+    return result / top if top > 0 else result

@@ -13,7 +13,7 @@ from softmargin.rows.encodings import ClassEncoding, PairEncoding, ScaledEncodin
 from softmargin.rows.frames import ColumnEncoder
 from softmargin.rows.source import BLOCK_ROWS, Encoded, Encoding, LocalRows, Mappable, Mapped, RowSource, Summable
 from softmargin.rows.training import TrainingRows, class_weights, is_skewed, merge_rows, spread_of
-from softmargin.rows.validation import CheckedRows, check_new, check_rows, check_weights
+from softmargin.rows.validation import CheckedRows, Columns, check_new, check_rows, check_weights
 
 __all__ = [
     "BLOCK_ROWS",
@@ -22,6 +22,7 @@ __all__ = [
     "CheckedRows",
     "ClassEncoding",
     "ColumnEncoder",
+    "Columns",
     "DaskRows",
     "DateColumn",
     "Encoded",

@@ -7,10 +7,12 @@ collection holds is checked block by block in one pass, and an error names the b
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_X_y
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -44,8 +46,39 @@ class CheckedRows:
         return named if self.feature_names is None else {**named, "feature_names_in_": self.feature_names}
 
 
+class Columns(BaseEstimator):
+    """What scikit-learn's checks read of an estimator and note on it: its name, its tags and its columns.
+
+    `Columns.of` makes one whose class has the name of the estimator, which the errors show.
+
+    Parameters
+    ----------
+    tags : sklearn.utils.Tags
+        Those of the estimator.
+    """
+
+    def __init__(self, tags: Any) -> None:
+        self.tags = tags
+
+    @classmethod
+    def of(cls, estimator: str, tags: Any, known: dict[str, Any]) -> "Columns":
+        """Those of an estimator of a class of this name; `known` are the fitted attributes that describe columns."""
+        columns = _named(estimator)(tags)
+        for name, value in known.items():
+            setattr(columns, name, value)
+        return columns
+
+    def __sklearn_tags__(self) -> Any:
+        return self.tags
+
+
+@cache
+def _named(name: str) -> type[Columns]:
+    return type(name, (Columns,), {})
+
+
 def check_rows(
-    estimator: Any,
+    columns: Columns,
     X: Any,
     y: Any,
     sample_weight: Any,
@@ -60,8 +93,8 @@ def check_rows(
 
     Parameters
     ----------
-    estimator : estimator
-        Named in errors. scikit-learn's own checks note the columns on it: give a copy.
+    columns : Columns
+        The name of the estimator, its tags, and with ``reset=False`` the columns that it was fitted with.
     X, y, sample_weight : array-like, frame, sparse matrix or Dask collection
         Inputs, targets and weights as the user gave them.
     numeric_target : bool
@@ -83,15 +116,15 @@ def check_rows(
     if is_dask(X):
         return _check_dask(X, y, sample_weight, numeric_target=numeric_target)
     dtype = [np.float64, np.float32] if keep_float32 else np.float64
-    known = None if reset else estimator.encoder_
+    known = None if reset else columns.encoder_
     if allow_gaps and (needs_encoder(X, categorical_features) or not (known is None or known.is_numeric)):
-        validate_data(estimator, X, skip_check_array=True, reset=reset)
-        names = getattr(estimator, "feature_names_in_", None)
+        validate_data(columns, X, skip_check_array=True, reset=reset)
+        names = getattr(columns, "feature_names_in_", None)
         encoder = ColumnEncoder.of(X, categorical_features, names) if known is None else known
-        X, y = check_X_y(encoder.transform(X), y, ensure_min_samples=1, y_numeric=numeric_target, estimator=estimator)
+        X, y = check_X_y(encoder.transform(X), y, ensure_min_samples=1, y_numeric=numeric_target, estimator=columns)
     else:
         X, y = validate_data(
-            estimator,
+            columns,
             X,
             y,
             accept_sparse="csr",
@@ -101,7 +134,7 @@ def check_rows(
             y_numeric=numeric_target,
             reset=reset,
         )
-        names = getattr(estimator, "feature_names_in_", None)
+        names = getattr(columns, "feature_names_in_", None)
         encoder, X = _numeric(X, names, known, allow_gaps=allow_gaps)
     fault = input_size_fault(X) or (target_size_fault(y) if numeric_target else "")
     if fault:
@@ -110,7 +143,7 @@ def check_rows(
     if sample_weight is not None:
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
         check_weights(float(weight.min()), float(weight.max()))
-    return CheckedRows(LocalRows(X, y, weight), estimator.n_features_in_, names, encoder)
+    return CheckedRows(LocalRows(X, y, weight), columns.n_features_in_, names, encoder)
 
 
 def _numeric(X: Any, names: Any, known: ColumnEncoder | None, *, allow_gaps: bool) -> tuple[ColumnEncoder | None, Any]:
@@ -123,13 +156,13 @@ def _numeric(X: Any, names: Any, known: ColumnEncoder | None, *, allow_gaps: boo
     return encoder, encoder.fill(X)
 
 
-def check_new(estimator: Any, X: Any, encoder: ColumnEncoder | None) -> Any:
+def check_new(columns: Columns, X: Any, encoder: ColumnEncoder | None) -> Any:
     """Validate new rows and make inputs of them, shape (n, n_columns).
 
     Parameters
     ----------
-    estimator : estimator
-        Knows the columns it was fitted with.
+    columns : Columns
+        Those that the estimator was fitted with.
     X : array-like, frame or sparse matrix
         New rows.
     encoder : ColumnEncoder or None
@@ -140,17 +173,17 @@ def check_new(estimator: Any, X: Any, encoder: ColumnEncoder | None) -> Any:
     array or CSR matrix of shape (n, n_columns)
         Finite numbers.
     """
-    inputs = _new_inputs(estimator, X, encoder)
+    inputs = _new_inputs(columns, X, encoder)
     check_input_sizes(inputs)
     return inputs
 
 
-def _new_inputs(estimator: Any, X: Any, encoder: ColumnEncoder | None) -> Any:
+def _new_inputs(columns: Columns, X: Any, encoder: ColumnEncoder | None) -> Any:
     if encoder is not None and not encoder.is_numeric:
-        validate_data(estimator, X, skip_check_array=True, reset=False)
+        validate_data(columns, X, skip_check_array=True, reset=False)
         return encoder.transform(X)
     gaps = "allow-nan" if encoder is not None else True
-    X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=gaps, reset=False)
+    X = validate_data(columns, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=gaps, reset=False)
     if encoder is None or issparse(X):
         assert_all_finite(X, input_name="X")
         return X if encoder is None or encoder.is_plain else encoder.fill(X.toarray())

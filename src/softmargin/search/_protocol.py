@@ -1,6 +1,5 @@
 """What a search is: an objective in, the best point and where the search ended out."""
 
-from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -36,9 +35,25 @@ class SearchResult(NamedTuple):
     """Points to average the predictions over, each of shape (n,); empty: the best point alone."""
 
 
-Objective = Callable[[Array], Evaluation]
-"""Maximised by a search. It may have `units` (the size of a typical step of each coordinate, shape (n,)), `names` (of
-the coordinates), and `memory()` with `restore(memory)` for checkpoints."""
+class Objective(Protocol):
+    """A function that a search maximises; any callable of this form.
+
+    It may have `units` (see `ScaledObjective`), `names` (of the coordinates), and `memory()` with `restore(memory)` for
+    checkpoints.
+    """
+
+    def __call__(self, z: Array, /) -> Evaluation:
+        """Evaluate at z of shape (n,)."""
+        ...
+
+
+class ScaledObjective(Objective, Protocol):
+    """An objective that knows how large a typical step of each coordinate is."""
+
+    @property
+    def units(self) -> Array | None:
+        """Those steps, shape (n,); None: all are of size one."""
+        ...
 
 
 class Search(Protocol):

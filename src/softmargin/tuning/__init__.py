@@ -20,7 +20,7 @@ from softmargin.tuning.large.stream import RememberedRows, update
 from softmargin.tuning.latent import choose_end, fit_latent
 from softmargin.tuning.model import LatentModel, Probability
 from softmargin.tuning.objective import Objective, Subspace, path_row
-from softmargin.tuning.settings import Callback, Tuning, part_of
+from softmargin.tuning.settings import Tuning
 from softmargin.tuning.slopes import latent_slopes, log_odds_slopes, mean_slopes
 from softmargin.tuning.stages import (
     Stage,
@@ -33,7 +33,6 @@ from softmargin.tuning.stages import (
 )
 
 __all__ = [
-    "Callback",
     "Coordinates",
     "End",
     "FixedLikelihood",
@@ -64,7 +63,6 @@ __all__ = [
     "leave_rows_out",
     "log_odds_slopes",
     "mean_slopes",
-    "part_of",
     "path_row",
     "plan_stages",
     "second_start",

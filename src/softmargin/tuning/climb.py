@@ -8,7 +8,7 @@ import numpy as np
 from softmargin._linalg import Array
 from softmargin.policy import POLICY
 from softmargin.rows import TrainingRows
-from softmargin.search import Evaluation, Search, SearchResult
+from softmargin.search import Callback, Evaluation, Search, SearchResult
 from softmargin.tuning.coordinates import Coordinates
 from softmargin.tuning.held_out import HeldOut, Watch
 from softmargin.tuning.hyperprior import LogDensity
@@ -127,26 +127,36 @@ class Climb:
             stage.units,
         )
 
-    def _callback(self, path: list[dict[str, Any]], watch: Watch | None) -> Any:
-        """What happens after every evaluation: the held-out rows are predicted, the user's callback is called."""
-        rows, coordinates, callback = self.rows, self.coordinates, self.tuning.callback
-        if watch is None and callback is None:
-            return None
+    def _callback(self, path: list[dict[str, Any]], watch: Watch | None) -> Callback | None:
+        """What happens after every evaluation: the held-out rows are predicted, the evaluation is reported."""
 
-        def evaluated(evaluation: Evaluation) -> None:
-            def model() -> LatentModel:
-                z, posterior = evaluation.z, evaluation.posterior
-                return LatentModel(rows, *coordinates.model(z), posterior, path, evaluation.value, z, solved=posterior)
+        def model(evaluation: Evaluation) -> LatentModel:
+            z, posterior = evaluation.z, evaluation.posterior
+            kernel, likelihood = self.coordinates.model(z)
+            return LatentModel(self.rows, kernel, likelihood, posterior, path, evaluation.value, z, solved=posterior)
 
-            if watch is not None:
-                path[-1]["validation_log_loss"] = watch(evaluation, coordinates.model(evaluation.z))
-                path[-1]["searched"] = float(rows.weight.sum())
-            if callback is not None:
-                callback(evaluation, model)
-            if watch is not None:
-                watch.check()
+        report = None if self.tuning.report is None else self.tuning.report.of_evaluations(model)
+        return report if watch is None else _Watched(self.rows, self.coordinates, path, watch, report)
 
-        return evaluated
+
+@dataclass(frozen=True)
+class _Watched(Callback):
+    """Predicts the held-out rows after every evaluation, and ends the search where their loss no longer falls."""
+
+    rows: TrainingRows
+    coordinates: Coordinates
+    path: list[dict[str, Any]]
+    watch: Watch
+    report: Callback | None
+
+    def __call__(self, evaluation: Evaluation, /) -> None:
+        """Note the loss of the held-out rows in the path."""
+        row = self.path[-1]
+        row["validation_log_loss"] = self.watch(evaluation, self.coordinates.model(evaluation.z))
+        row["searched"] = float(self.rows.weight.sum())
+        if self.report is not None:
+            self.report(evaluation)
+        self.watch.check()
 
 
 def _without_matrices(evaluation: Evaluation) -> Evaluation:

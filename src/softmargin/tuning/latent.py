@@ -148,7 +148,7 @@ def _search(
     units = amplitude_units(coordinates, rows.X)
     starts = [start, *restart_points(coordinates, spread, tuning.hyperprior, tuning.n_restarts, tuning.seed, units)]
     if len(starts) > 1 and effective_n_jobs(tuning.n_jobs) > 1:
-        tuning = tuning.without_callback()
+        tuning = tuning.without_report()
     climb = Climb(rows, coordinates, spread, tuning, search, log_prior, held_out)
     if len(starts) == 1:
         ends = [climb(start, tuning.seed)]

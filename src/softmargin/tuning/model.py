@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
+from softmargin.criteria import Problem, leave_one_out
 from softmargin.inference import MAP, LatentPosterior, Posterior
 from softmargin.kernels import (
     Coefficients,
@@ -127,6 +128,21 @@ class LatentModel:
                 chosen = self.svm if probability == "map" and self.svm is not None else self.posterior
                 out[block] = self.likelihood.log_odds(chosen.latent_mean(K_star))
         return out
+
+    def left_out_log_odds(self, *, whole: bool = True) -> Array | None:
+        """Log-odds of the training rows without all copies of a row, or without one of them, shape (n,).
+
+        None where the posterior has no cavities.
+        """
+        if self.posterior.cavities() is None:
+            return None
+        one, weight = np.ones_like(self.rows.y), self.rows.weight
+        share = None if whole else 1.0 / np.maximum(weight, 1.0)
+        up, down = (
+            leave_one_out(self.posterior, Problem(np.empty((0, 0)), sign * one, self.likelihood), share).log_z
+            for sign in (1.0, -1.0)
+        )
+        return up - down
 
     def linear(self) -> Coefficients | None:
         """The posterior mean as a linear function; None if the kernel is not linear."""

@@ -1,7 +1,6 @@
 """The function that a search climbs: criterion plus hyperprior at z, with the exact gradient, and its path."""
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +12,7 @@ from softmargin.criteria import Criterion, Problem
 from softmargin.inference import Inference, Posterior
 from softmargin.kernels import evaluate
 from softmargin.policy import POLICY
-from softmargin.search import Evaluation, notify
+from softmargin.search import Callback, Evaluation, ScaledObjective, notify
 from softmargin.search.checkpoint import digest
 from softmargin.tuning.coordinates import Coordinates
 from softmargin.tuning.hyperprior import LogDensity
@@ -32,7 +31,7 @@ def path_row(evaluation: Evaluation, stage: str, coordinates: Coordinates) -> di
 
 
 @dataclass
-class Objective:
+class Objective(ScaledObjective):
     """Criterion plus log hyperprior as a function of z.
 
     Every call is recorded in `path`; the nearest of the posteriors kept (the last converged one, and without gradients
@@ -48,7 +47,7 @@ class Objective:
     log_prior: LogDensity | None = None
     stage: str = "search"
     path: list[dict[str, Any]] = field(default_factory=list, repr=False)
-    callback: Callable[[Evaluation], None] | None = field(default=None, repr=False)
+    callback: Callback | None = field(default=None, repr=False)
     gradients: bool = True
     """Whether the search wants gradients."""
     units: Array | None = field(default=None, repr=False)
@@ -121,7 +120,7 @@ class Objective:
 
 
 @dataclass
-class Subspace:
+class Subspace(ScaledObjective):
     """An objective restricted to z = origin + directions @ u.
 
     Parameters

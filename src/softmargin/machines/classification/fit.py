@@ -23,14 +23,12 @@ from softmargin.machines.support import ClassSupport, class_support
 from softmargin.machines.warp import Warp
 from softmargin.policy import POLICY
 from softmargin.rows import ClassEncoding, LocalRows, PairEncoding, TrainingRows, merge_rows, spread_of
-from softmargin.search import Evaluation
+from softmargin.search import Listener, Report
 from softmargin.tuning import LatentModel, LikelihoodCoordinates, Probability, Tuning, update
 
 Composition = Literal["hinge", "stack", "least_squares"]
 """Which machines: the hinge machine alone; by default a stack, for two classes of hinge and least-squares machines, for
 more of least-squares machines, on raw and on warped inputs; or the least-squares machine alone."""
-Report = Callable[[Evaluation, "Callable[[], ClassificationFit] | None"], None]
-"""Called after every evaluation, for two classes with a function that makes the fit as if the search had ended."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +183,7 @@ class ClassificationFit:
 
 
 def fit_classification(
-    source: Source, settings: ClassificationSettings, report: Report | None = None
+    source: Source, settings: ClassificationSettings, listener: Listener | None = None
 ) -> ClassificationFit:
     """Fit a classification to valid raw rows.
 
@@ -195,9 +193,10 @@ def fit_classification(
         Rows with their labels as given.
     settings : ClassificationSettings
         Parts and options of the estimator.
-    report : callable, optional
-        Called after every evaluation with the fit so far.
+    listener : Listener, optional
+        Called after every evaluation, for two classes with a function that makes the fit as if the search had ended.
     """
+    report = None if listener is None else Report(listener)
     if isinstance(source, LocalRows):
         check_classification_targets(source.y)
     if settings.through_inducing_points and not settings.fits_memory(source):
@@ -222,7 +221,7 @@ def _fit_rows(source: Source, settings: ClassificationSettings, report: Report |
         stack, mixed = _stacked(members, left_out, rows)
         return finish(stack, left_out=mixed, rows=rows, later=fit)
     fit = _hinted(fit, members, rows)
-    machine = _reporting(fit, finish, report).from_rows(rows, len(classes))
+    machine = _reporting(fit, finish, len(classes), report).from_rows(rows, len(classes))
     hinge = Member("hinge", machine.predicting(settings.probability))
     hinge_left_out = None if machine.left_out is None else machine.left_out.log_proba
     stack, mixed = _stacked([hinge, *members], [hinge_left_out, *left_out], rows)
@@ -247,7 +246,7 @@ def _least_squares_members(
     warp = None if alone or settings.precomputed else Warp.of(rows.X, rows.weight)
     labels = rows.y.astype(np.intp)
     whole = leaves_whole_rows(rows, precomputed=settings.precomputed)
-    callback = None if report is None else lambda evaluation: report(evaluation, None)
+    callback = None if report is None else report.without_result()
     members: list[Member] = []
     left_out: list[Array | None] = []
     for name, chosen in (("least_squares", None), ("least_squares_warped", warp)):
@@ -309,7 +308,7 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
         stack, mixed = _stacked(members, left_out, rows)
         return finish(stack, left_out=mixed, rows=rows, later=fit)
     fit = _hinted(fit, members, rows)
-    machine = _reporting(fit, finish, report).from_source(source, classes, drawn)
+    machine = _reporting(fit, finish, len(classes), report).from_source(source, classes, drawn)
     if not members:
         return finish(_alone(machine, settings.probability), machine, machine.left_out, sample=drawn.some(ROWS))
     some = left_out_rows(len(rows.y), settings.tuning.seed)
@@ -342,19 +341,19 @@ def update_classification(fitted: ClassificationFit, source: Source) -> Classifi
     return replace(fitted, machine=machine, stack=_alone(machine, fitted.probability))
 
 
-def _reporting(fit: PairwiseFit, finish: Callable[..., ClassificationFit], report: Report | None) -> PairwiseFit:
+def _reporting(
+    fit: PairwiseFit, finish: Callable[..., ClassificationFit], n_classes: int, report: Report | None
+) -> PairwiseFit:
     """The same fit, reporting every evaluation."""
     if report is None:
         return fit
 
-    def evaluated(evaluation: Evaluation, model: Callable[[], LatentModel]) -> None:
-        def made() -> ClassificationFit:
-            machine = PairwiseMachine([model()], Combination([(0, 1)], 2))
-            return finish(_alone(machine, "average"), machine)
+    def of_two_classes(model: LatentModel) -> ClassificationFit:
+        machine = PairwiseMachine([model], Combination([(0, 1)], 2))
+        return finish(_alone(machine, "average"), machine)
 
-        report(evaluation, made if len(finish.args[0]) == 2 else None)  # type: ignore[attr-defined]
-
-    return replace(fit, tuning=replace(fit.tuning, callback=evaluated))
+    report = report.then(of_two_classes) if n_classes == 2 else report.without_result()
+    return replace(fit, tuning=replace(fit.tuning, report=report))
 
 
 def check_classes(classes: np.ndarray) -> None:

@@ -10,7 +10,6 @@ from sklearn.gaussian_process.kernels import Kernel
 from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array
-from softmargin.criteria import Problem, leave_one_out
 from softmargin.kernels import Coefficients, PrecomputedKernel
 from softmargin.likelihoods import Likelihood
 from softmargin.machines.classification.pairs import Combination, Pair, fit_temperature, pairs_of, rows_of, seen_by
@@ -69,6 +68,11 @@ class PairwiseMachine:
     def pairs(self) -> list[Pair]:
         """The classes of each binary problem."""
         return self.combination.pairs
+
+    @property
+    def log_evidence(self) -> float:
+        """Log evidence in nats of the support vector machines, summed over the binary problems."""
+        return float(sum(model.log_evidence for model in self.models))
 
     def log_odds(self, X: Any) -> Array:
         """Log-odds of every binary problem, shape (n, n_pairs)."""
@@ -164,7 +168,7 @@ class PairwiseFit:
             models = [fit(pairs[0], starts[0], self.tuning)]
         else:
             here = effective_n_jobs(self.tuning.n_jobs) == 1
-            tuning = self.tuning if here else self.tuning.without_callback()
+            tuning = self.tuning if here else self.tuning.without_report()
             jobs = (delayed(fit)(pair, start, tuning) for pair, start in zip(pairs, starts))
             with threadpool_limits(1):
                 models = list(Parallel(n_jobs=self.tuning.n_jobs)(jobs))
@@ -189,14 +193,15 @@ def _with_left_out(machine: PairwiseMachine, rows: TrainingRows, *, precomputed:
 
     Pairs not trained on a row use their ordinary prediction.
     """
-    binary = len(machine.models) == 1
-    whole = leaves_whole_rows(rows, precomputed=precomputed)
-    if any(m.posterior.cavities() is None for m in machine.models) or (precomputed and not binary):
+    if precomputed and len(machine.models) > 1:
         return {}
+    whole = leaves_whole_rows(rows, precomputed=precomputed)
     log_odds = np.empty((len(rows.y), len(machine.models)))
     for k, (model, pair) in enumerate(zip(machine.models, machine.pairs)):
-        seen = seen_by(pair, rows.y)
-        log_odds[seen, k] = loo_log_odds(model, whole=whole)
+        seen, left_out = seen_by(pair, rows.y), model.left_out_log_odds(whole=whole)
+        if left_out is None:
+            return {}
+        log_odds[seen, k] = left_out
         if not np.all(seen):
             log_odds[~seen, k] = model.log_odds(rows.X[~seen], "average")
     return _combined(machine.combination, log_odds, rows.y.astype(int), rows.weight)
@@ -224,14 +229,3 @@ def _combined(combination: Combination, log_odds: Array, truth: np.ndarray, weig
         combination = replace(combination, inverse_temperature=inverse)
     left_out = LeftOut(combination.log_proba(log_odds), truth, weight)
     return {"combination": combination, "left_out": left_out}
-
-
-def loo_log_odds(model: LatentModel, *, whole: bool = True) -> Array:
-    """Log-odds (of the +1 class) of the training rows without all copies of a row, or without one; shape (n,)."""
-    one = np.ones_like(model.rows.y)
-    share = None if whole else 1.0 / np.maximum(model.rows.weight, 1.0)
-    up, down = (
-        leave_one_out(model.posterior, Problem(np.empty((0, 0)), sign * one, model.likelihood), share).log_z
-        for sign in (1.0, -1.0)
-    )
-    return up - down

@@ -1,27 +1,7 @@
-"""Expectation propagation of a Gaussian likelihood, which is exact and needs one sweep."""
+"""The inference of the Gaussian processes among the members."""
 
-from dataclasses import dataclass
-
-from softmargin._linalg import Array
-from softmargin.inference import EP, Posterior
-from softmargin.likelihoods import Likelihood
+from softmargin.inference import EP, ConjugateEP
 from softmargin.policy import POLICY
-
-
-@dataclass(frozen=True, repr=False)
-class ConjugateEP(EP):
-    """Expectation propagation from the sites of a Gaussian likelihood, which are its own: no other start is better."""
-
-    def infer(
-        self,
-        K: Array,
-        y: Array,
-        likelihood: Likelihood,
-        weight: Array | None = None,
-        start: Posterior | None = None,
-    ) -> Posterior:
-        """Infer the posterior over the latent values; see `Inference.infer`."""
-        return super().infer(K, y, likelihood, weight)
 
 
 def gaussian_inference(n_rows: int) -> EP:

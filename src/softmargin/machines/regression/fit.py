@@ -20,16 +20,18 @@ from softmargin._linalg import Array
 from softmargin.kernels import RowScale, diag
 from softmargin.machines.importance import ROWS
 from softmargin.machines.regression.members import left_out, stack_on, vary_noise
-from softmargin.machines.regression.record import RegressionFit, RegressionSettings, Report
+from softmargin.machines.regression.record import RegressionFit, RegressionSettings
 from softmargin.machines.regression.target import TargetUnits, in_bulk, target_kernels
 from softmargin.machines.sampled_rows import RawSample, Source, compact, draw, n_inducing_for
 from softmargin.policy import POLICY
 from softmargin.rows import LocalRows, ScaledEncoding, TrainingRows, merge_rows, spread_of
+from softmargin.search import Listener, Report
 from softmargin.tuning import Coordinates, LatentModel, Tuning, fit_latent, fit_sparse, leave_rows_out, update
 
 
-def fit_regression(source: Source, settings: RegressionSettings, report: Report | None = None) -> RegressionFit:
-    """Fit a regression to valid raw rows; see `RegressionSettings`."""
+def fit_regression(source: Source, settings: RegressionSettings, listener: Listener | None = None) -> RegressionFit:
+    """Fit a regression to valid raw rows; see `RegressionSettings`. `listener` is called after every evaluation."""
+    report = None if listener is None else Report(listener)
     if settings.through_inducing_points:
         return _Large(compact(source), settings, report).fit(source)
     X, y, weight = source.take(np.arange(source.n_rows))
@@ -95,9 +97,7 @@ def _fit_rows(original: TrainingRows, settings: RegressionSettings, report: Repo
 
 def _reporting(tuning: Tuning, finish: Callable[[LatentModel], RegressionFit], report: Report | None) -> Tuning:
     """The same settings, reporting every evaluation."""
-    if report is None:
-        return tuning
-    return replace(tuning, callback=lambda evaluation, model: report(evaluation, lambda: finish(model())))
+    return replace(tuning, report=None if report is None else report.then(finish))
 
 
 def _with_rows(fitted: RegressionFit, rows: TrainingRows) -> RegressionFit:

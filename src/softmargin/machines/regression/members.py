@@ -24,7 +24,7 @@ from softmargin.likelihoods import Gaussian
 from softmargin.machines.regression.conjugate import gaussian_inference
 from softmargin.machines.regression.noise_members import VaryingNoise
 from softmargin.machines.regression.predictive import Predictive
-from softmargin.machines.regression.record import RegressionFit, RegressionSettings, Report
+from softmargin.machines.regression.record import RegressionFit, RegressionSettings
 from softmargin.machines.regression.stack import DensityMember
 from softmargin.machines.regression.target_warp import TargetWarp
 from softmargin.machines.regression.warped_target import WarpedPredictive
@@ -32,7 +32,7 @@ from softmargin.machines.warp import Warp
 from softmargin.machines.weights import stacking_weights
 from softmargin.policy import POLICY
 from softmargin.rows import TrainingRows, spread_of
-from softmargin.search import LBFGS
+from softmargin.search import LBFGS, Report
 
 STACK = POLICY.stack
 FitRows = Callable[[TrainingRows, RegressionSettings, Report | None], RegressionFit]
@@ -173,4 +173,4 @@ def _moved(fitted: RegressionFit, spread: Array) -> Array:
 
 def _without_fit(report: Report | None) -> Report | None:
     """Report evaluations of other machines than the tube machine: they end no fit."""
-    return None if report is None else lambda evaluation, _: report(evaluation, None)
+    return None if report is None else report.without_result()

@@ -14,11 +14,12 @@ import numpy as np
 from softmargin._linalg import Array
 from softmargin.machines.regression.noise_scale import NoiseScale, Residuals, learn_scale
 from softmargin.machines.regression.predictive import Predictive
-from softmargin.machines.regression.record import RegressionFit, RegressionSettings, Report
+from softmargin.machines.regression.record import RegressionFit, RegressionSettings
 from softmargin.machines.regression.stack import DensityMember
 from softmargin.machines.regression.varying import VaryingPredictive, log_density_of_scaled_noise
 from softmargin.policy import POLICY
 from softmargin.rows import TrainingRows
+from softmargin.search import Report
 
 NOISE = POLICY.noise
 FitRows = Callable[[TrainingRows, RegressionSettings, Report | None], RegressionFit]

@@ -1,6 +1,5 @@
 """What a regression is asked for, and what its fit is: two records."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -18,12 +17,7 @@ from softmargin.machines.regression.stack import DensityMember, RegressionStack
 from softmargin.machines.regression.target import TargetUnits, path_in_units, target_likelihood, target_units
 from softmargin.machines.sampled_rows import RawSample
 from softmargin.machines.support import TargetSupport, target_support
-from softmargin.search import Evaluation
 from softmargin.tuning import Coordinates, LatentModel, LikelihoodCoordinates, Tuning
-
-Report = Callable[[Evaluation, "Callable[[], RegressionFit] | None"], None]
-"""Called after every evaluation, for the tube machine with a function that makes the fit as if the search had ended."""
-
 
 NoiseKind = Literal["constant", "varying", "auto"]
 

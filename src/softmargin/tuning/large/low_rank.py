@@ -8,7 +8,6 @@
 """
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
@@ -30,7 +29,7 @@ from softmargin.inference.low_rank import (
 from softmargin.likelihoods import Likelihood
 from softmargin.policy import POLICY, LowRankPolicy
 from softmargin.rows import LocalRows, Mappable, TrainingRows
-from softmargin.search import LBFGS, Evaluation, notify
+from softmargin.search import LBFGS, Callback, Evaluation, ScaledObjective, notify
 from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
 from softmargin.tuning.hyperprior import LogDensity, bind_prior
 from softmargin.tuning.model import LatentModel
@@ -40,7 +39,7 @@ from softmargin.tuning.stages import Stage, plan_stages
 
 
 @dataclass
-class LowRankObjective:
+class LowRankObjective(ScaledObjective):
     """Criterion plus log hyperprior at z by low-rank EP at fixed rows and inducing points, with its gradient."""
 
     rows: LocalRows = field(repr=False)
@@ -52,7 +51,7 @@ class LowRankObjective:
     log_prior: LogDensity | None = None
     units: Array | None = None
     path: list[dict[str, Any]] = field(default_factory=list, repr=False)
-    callback: Callable[[Evaluation], None] | None = field(default=None, repr=False)
+    callback: Callback | None = field(default=None, repr=False)
     _last: Evaluation | None = field(default=None, repr=False)
 
     def __call__(self, z: Array) -> Evaluation:
@@ -133,7 +132,7 @@ def learn(
     start: Array | None = None,
     hint: Array | None = None,
     path: list[dict[str, Any]] | None = None,
-    callback: Callable[[Evaluation], None] | None = None,
+    callback: Callback | None = None,
 ) -> Learnt:
     """Learn the hyperparameters of one latent function.
 
@@ -293,17 +292,10 @@ def fit_low_rank(
 
 def _callback(
     rows: TrainingRows, coordinates: Coordinates, tuning: Tuning, path: list[dict[str, Any]]
-) -> Callable[[Evaluation], None] | None:
-    callback = tuning.callback
-    if callback is None:
-        return None
+) -> Callback | None:
+    def model(evaluation: Evaluation) -> LatentModel:
+        z, posterior = evaluation.z, evaluation.posterior
+        kernel, likelihood = coordinates.model(z)
+        return LatentModel(rows, kernel, likelihood, posterior, path, evaluation.value, z, basis=posterior.Z)
 
-    def evaluated(evaluation: Evaluation) -> None:
-        def model() -> LatentModel:
-            z, posterior = evaluation.z, evaluation.posterior
-            kernel, likelihood = coordinates.model(z)
-            return LatentModel(rows, kernel, likelihood, posterior, path, evaluation.value, z, basis=posterior.Z)
-
-        callback(evaluation, model)
-
-    return evaluated
+    return None if tuning.report is None else tuning.report.of_evaluations(model)

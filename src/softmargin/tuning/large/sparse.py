@@ -28,13 +28,13 @@ from softmargin.kernels import diag, gram
 from softmargin.likelihoods import Likelihood, TiltedMoments
 from softmargin.policy import POLICY
 from softmargin.rows import RowSource, ThinnedEncoding, TrainingRows, merge_rows
-from softmargin.search import LBFGS, Evaluation, notify
+from softmargin.search import LBFGS, Evaluation, Objective, Report, notify
 from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
 from softmargin.tuning.hyperprior import LogDensity, bind_prior
 from softmargin.tuning.latent import fit_latent
 from softmargin.tuning.model import LatentModel
 from softmargin.tuning.objective import path_row
-from softmargin.tuning.settings import Callback, Tuning
+from softmargin.tuning.settings import Tuning
 
 SIZE = POLICY.size
 
@@ -136,7 +136,7 @@ def _learn(
 
 
 @dataclass
-class _SparseObjective:
+class _SparseObjective(Objective):
     """The sparse bound plus log hyperprior at z, at fixed rows and inducing points, with its gradient."""
 
     part: Sample
@@ -145,7 +145,7 @@ class _SparseObjective:
     solver: Sparse
     log_prior: LogDensity | None
     path: list[dict[str, Any]]
-    callback: Callback | None
+    report: Report | None
     last: SparsePosterior | None = None
 
     @classmethod
@@ -162,7 +162,7 @@ class _SparseObjective:
         Z = inducing_points(part.X, coordinates.model(z).kernel, min(SIZE.refine_inducing, len(part.y)), tuning.seed)
         dtype = "float32" if len(part.y) > SIZE.refine_float32_above else "float64"
         solver = Sparse(tol=SIZE.gap * len(Z), max_iter=SIZE.max_passes, dtype=dtype, gradient=True)
-        return cls(part, coordinates, Z, solver, log_prior, path, tuning.callback)
+        return cls(part, coordinates, Z, solver, log_prior, path, tuning.report)
 
     def __call__(self, z: Array) -> Evaluation:
         """Evaluate at z."""
@@ -178,9 +178,13 @@ class _SparseObjective:
         value = posterior.log_evidence + prior
         evaluation = Evaluation(np.array(z), value, gradient, posterior.log_evidence, posterior)
         self.path.append({"start": 0, **path_row(evaluation, "sparse", self.coordinates)})
-        callback = self.callback or (lambda evaluation, model: None)
-        notify(evaluation, lambda e: callback(e, lambda: _latent_model(*model, posterior, self.path, value, z)))
+        notify(evaluation, None if self.report is None else self.report.of_evaluations(self._model))
         return evaluation
+
+    def _model(self, evaluation: Evaluation) -> LatentModel:
+        """The model as if the search had ended there."""
+        z = evaluation.z
+        return _latent_model(*self.coordinates.model(z), evaluation.posterior, self.path, evaluation.value, z)
 
 
 def _iterations(tuning: Tuning) -> int:
