@@ -10,7 +10,8 @@ PAGE = (Path(__file__).parents[1] / "docs/api.rst").read_text()
 ROOMS = [
     "softmargin", "softmargin.comparison", "softmargin.criteria", "softmargin.datasets", "softmargin.displays",
     "softmargin.evidence", "softmargin.inference", "softmargin.inference.low_rank", "softmargin.inference.sites",
-    "softmargin.kernels", "softmargin.least_squares", "softmargin.machines", "softmargin.metrics", "softmargin.rows",
+    "softmargin.kernels", "softmargin.least_squares", "softmargin.machines", "softmargin.metrics", "softmargin.policy",
+    "softmargin.rows",
     "softmargin.sampling", "softmargin.search", "softmargin.svm", "softmargin.tables", "softmargin.tuning",
 ]  # fmt: skip
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from softmargin.kernels import gram
 from softmargin.least_squares import DenseRidge, DenseRows, LooObjective, SearchSpace
-from softmargin.least_squares.policy import LeastSquaresPolicy
+from softmargin.policy import LeastSquaresPolicy
 
 from .problems import KERNEL, POINT, blobs, copies, one_hot
 

@@ -1,6 +1,9 @@
 """The default policy of the classifier: which of its two models it keeps."""
 
+import re
+import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -215,3 +218,25 @@ def test_the_link_model_comes_with_the_svm_and_its_naive_evidence():
     assert model.loo_log_loss_ == pytest.approx(-model.criterion_value("loo") / 80, rel=1e-6)
     svm = MAP().infer(K, sign, Hinge(model.C_))
     np.testing.assert_allclose(model.margins_, sign * svm.mean, atol=1e-6)
+
+
+def test_every_benchmark_that_the_policy_names_exists():
+    files = [Path(module.__file__) for name, module in sys.modules.items() if name.startswith("softmargin.policy")]
+    named = set(re.findall(r"\[([a-z_]+)\]", "".join(file.read_text() for file in files)))
+    folder = Path(__file__).parents[2] / "benchmarks"
+    assert len(named) > 8
+    assert named <= {path.stem for path in folder.rglob("*.py")}
+
+
+def test_rooms_have_no_tuned_constants_of_their_own():
+    """Numbers above a module's functions are tolerances, block sizes or orders of quadrature, which are listed here."""
+    root = Path(sys.modules["softmargin"].__file__).parent
+    pattern = re.compile(r"^([A-Z][A-Z_]+(?:, [A-Z_]+)*) = -?[\d(]", flags=re.MULTILINE)
+    rooms = ("machines", "tuning", "least_squares", "search")
+    found = {
+        name for room in rooms for file in (root / room).rglob("*.py") for name in pattern.findall(file.read_text())
+    }
+    assert found == {
+        "BLOCK", "BLOCK_BYTES", "BLOCK_ROWS", "CLEAR", "CLOSE", "EVIDENCES", "FORMAT", "MAX_BYTES", "MAX_NEWTON",
+        "N_LATENT, N_TOP, N_TAIL", "N_NODES", "STEP",
+    }  # fmt: skip

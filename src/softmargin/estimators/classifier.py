@@ -17,7 +17,7 @@ from softmargin.estimators._callbacks import FitListener, FitTasks, watched, wit
 from softmargin.estimators._class_prediction import ClassPredictionMixin
 from softmargin.evidence import log_evidence
 from softmargin.kernels import evaluate
-from softmargin.least_squares import LeastSquares, LeastSquaresPolicy
+from softmargin.least_squares import LeastSquares
 from softmargin.likelihoods import LIKELIHOODS, Hinge
 from softmargin.machines import (
     ClassificationFit,
@@ -26,6 +26,7 @@ from softmargin.machines import (
     fit_classification,
     update_classification,
 )
+from softmargin.policy import POLICY
 from softmargin.tuning import FixedLikelihood, HyperPrior, LatentModel, LikelihoodCoordinates, LogParameters
 
 HINGE_NAMES = ("kernel_", "C_", "likelihood_", "posterior_", "log_evidence_", "pair_relevance_")
@@ -312,7 +313,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
             self.n_inducing,
             through_inducing_points,
             self._composition(),
-            self.loss.policy if isinstance(self.loss, LeastSquares) else LeastSquaresPolicy(),
+            self.loss.policy if isinstance(self.loss, LeastSquares) else POLICY.least_squares,
             self.class_weight,
             getattr(self, "_fit", None) if self.warm_start else None,
         )

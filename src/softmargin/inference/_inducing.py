@@ -9,9 +9,7 @@ from sklearn.utils import check_random_state
 
 from softmargin._linalg import Array
 from softmargin.kernels import column_scales
-
-ENOUGH_ROWS_PER_POINT = 40
-"""k-means looks at this many rows for each inducing point: more do not move the centres noticeably."""
+from softmargin.policy import POLICY
 
 
 def inducing_points(X: Any, kernel: Kernel, n_inducing: int, random_state: Any = 0) -> Array:
@@ -40,7 +38,7 @@ def inducing_points(X: Any, kernel: Kernel, n_inducing: int, random_state: Any =
     [[0.05], [5.05]]
     """
     rng = check_random_state(random_state)
-    rows = X[_subset(X.shape[0], ENOUGH_ROWS_PER_POINT * n_inducing, rng)]
+    rows = X[_subset(X.shape[0], POLICY.size.rows_per_centre * n_inducing, rng)]
     rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows, dtype=np.float64)
     if len(rows) <= n_inducing:
         return np.unique(rows, axis=0)

@@ -23,13 +23,12 @@ from softmargin.inference.sites.gaussian import SiteGaussian, match_moments, sit
 from softmargin.inference.sites.sweeps import iterate
 from softmargin.inference.variational import Variational
 from softmargin.likelihoods import Likelihood, TiltedMoments
+from softmargin.policy import POLICY
 
 logger = logging.getLogger(__name__)
 
 ROUNDING, LARGEST_ROUNDING = 64 * float(np.finfo(float).eps), 1e-3
 """Relative error of 1 + v h, which a strong site makes small, in units of its inverse; and what is accepted at most."""
-SEARCH_TOL = 1e-4
-"""Tolerance that is enough for the evidence during a search."""
 
 
 class State(NamedTuple):
@@ -110,7 +109,7 @@ class EP(InferenceDefaults):
         more digits, but has its own gradient.
         """
         if criterion.uses_evidence:
-            return replace(self, tol=max(self.tol, SEARCH_TOL))
+            return replace(self, tol=max(self.tol, POLICY.search.ep_tol))
         return self.without_gradients()
 
     def infer(

@@ -6,17 +6,17 @@ log-likelihood with exact gradients. Above some thousand rows the regression liv
 """
 
 from softmargin.least_squares.dense import DenseRidge, DenseRows
-from softmargin.least_squares.fit import fit_least_squares
+from softmargin.least_squares.fit import fit_least_squares, rank_for, refinements
 from softmargin.least_squares.inducing import centres, hard_points
 from softmargin.least_squares.loss import LeastSquares
 from softmargin.least_squares.low_rank import LowRankRidge, LowRankRows
 from softmargin.least_squares.machine import LeastSquaresMachine
-from softmargin.least_squares.policy import LeastSquaresPolicy
 from softmargin.least_squares.rows import LabelledRows
 from softmargin.least_squares.search import LooObjective
 from softmargin.least_squares.softmax import SoftmaxFit, link_value
 from softmargin.least_squares.space import SearchSpace, default_kernel
 from softmargin.least_squares.sums import LowRankSums
+from softmargin.policy import LeastSquaresPolicy
 
 __all__ = [
     "DenseRidge",
@@ -36,4 +36,6 @@ __all__ = [
     "fit_least_squares",
     "hard_points",
     "link_value",
+    "rank_for",
+    "refinements",
 ]

@@ -13,19 +13,17 @@ from softmargin._linalg import Array, keep_freed_memory
 from softmargin._typing import KernelLike
 from softmargin.kernels import Layout, PrecomputedKernel, gram
 from softmargin.least_squares.dense import DenseRidge, DenseRows
-from softmargin.least_squares.inducing import ROWS_PER_CENTRE, centres, hard_points
+from softmargin.least_squares.inducing import centres, hard_points
 from softmargin.least_squares.low_rank import LowRankRows
 from softmargin.least_squares.machine import DenseReduction, LeastSquaresMachine, Reduction
-from softmargin.least_squares.policy import LeastSquaresPolicy
 from softmargin.least_squares.rows import LabelledRows
 from softmargin.least_squares.search import LooObjective, climb
-from softmargin.least_squares.softmax import Labels
+from softmargin.least_squares.softmax import Labels, SoftmaxFit
 from softmargin.least_squares.space import SearchSpace
 from softmargin.least_squares.sums import LowRankSums
+from softmargin.policy import POLICY, LeastSquaresPolicy
 from softmargin.rows import Summable
 from softmargin.search import Callback
-
-DEFAULT = LeastSquaresPolicy()
 
 
 def fit_least_squares(
@@ -38,7 +36,7 @@ def fit_least_squares(
     spread: Array,
     layout: Layout | None = None,
     leave_whole_rows: bool = False,
-    policy: LeastSquaresPolicy = DEFAULT,
+    policy: LeastSquaresPolicy = POLICY.least_squares,
     random_state: Any = None,
     callback: Callback | None = None,
     source: Summable | None = None,
@@ -102,7 +100,7 @@ def fit_least_squares(
     z = climb(objective, space.start, policy.search_iter)
     if len(part) < len(rows) and len(space.scales):
         z = max((z, climb(objective, space.short_start, policy.search_iter)), key=lambda z: objective(z).value)
-    if policy.refinements(len(rows)) and not rows.precomputed:
+    if refinements(policy, len(rows)) and not rows.precomputed:
         z = _refine(rows, space, z, rng, path, callback)
     if source is None and (len(rows) <= policy.dense_rows or rows.precomputed):
         return _dense_machine(rows, space, z, path)
@@ -135,7 +133,7 @@ def _refine(
     policy, part = space.policy, rows.sample(space.policy.refine_rows, rng)
     Z = centres(part.X, space.kernel_at(z[:-2]), policy.refine_rank, rng)
     seen = LowRankRows(part.X, Z, part.Y, part.weight, policy.jitter * space.unit, part.whole)
-    return climb(LooObjective(seen, part.labels, space, "low_rank", path, callback), z, policy.refinements(len(rows)))
+    return climb(LooObjective(seen, part.labels, space, "low_rank", path, callback), z, refinements(policy, len(rows)))
 
 
 def _low_rank_machine(
@@ -149,8 +147,8 @@ def _low_rank_machine(
 ) -> LeastSquaresMachine:
     """Inducing points where a pilot of small rank is wrong, then one regression on all rows of the source."""
     policy, kernel, K = space.policy, space.kernel_at(z[:-2]), rows.n_classes
-    m = policy.rank(source.n_rows)
-    some = rows.sample(ROWS_PER_CENTRE * m, rng)
+    m = rank_for(policy, source.n_rows)
+    some = rows.sample(POLICY.size.rows_per_centre * m, rng)
     noise_variance, slope = (float(value) for value in np.exp(z[-2:]))
     few = centres(some.X, kernel, policy.refine_rank, rng)
     pilot = LowRankSums.collect(some.local(), K, kernel, few, policy.jitter)
@@ -188,7 +186,7 @@ def read_out(
 ) -> LeastSquaresMachine:
     """Fit the softmax to the leave-one-out outputs M of all rows and fold it into the coefficients."""
     noise_variance, slope = (float(v) for v in np.exp(z[-2:]))
-    B, c = policy.softmax.fit(slope * M, rows.labels, rows.weight)
+    B, c = SoftmaxFit.of(policy.softmax).fit(slope * M, rows.labels, rows.weight)
     return LeastSquaresMachine(
         kernel=kernel,
         noise_variance=noise_variance,
@@ -202,3 +200,19 @@ def read_out(
         reduction=reduction,
         path=path,
     )
+
+
+def refinements(policy: LeastSquaresPolicy, n: int) -> int:
+    """Iterations of the refinement for n rows: none up to `search_rows`, then more and more."""
+    return int(np.clip(np.ceil(policy.refine_iter * (n / policy.search_rows - 1.0)), 0, policy.refine_iter))
+
+
+def rank_for(policy: LeastSquaresPolicy, n: int) -> int:
+    """Number of inducing points for n rows.
+
+    Examples
+    --------
+    >>> rank_for(LeastSquaresPolicy(base_rank=1000, dense_rows=1000, rank_growth=0.5), 4000)
+    2000
+    """
+    return int(min(policy.max_rank, policy.base_rank * (n / policy.dense_rows) ** policy.rank_growth))

@@ -8,10 +8,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
 from softmargin.kernels import column_scales
-
-ROWS_PER_CENTRE = 40
-"""k-means looks at this many rows for each centre: more do not move the centres noticeably."""
-SWEEPS = 8
+from softmargin.policy import POLICY
 
 
 def centres(X: Any, kernel: Kernel, m: int, rng: np.random.RandomState) -> Any:
@@ -22,13 +19,13 @@ def centres(X: Any, kernel: Kernel, m: int, rng: np.random.RandomState) -> Any:
     n = X.shape[0]
     if sparse.issparse(X):
         return X[np.sort(rng.choice(n, min(n, m), replace=False))]
-    some = X[rng.choice(n, min(n, ROWS_PER_CENTRE * m), replace=False)]
+    some = X[rng.choice(n, min(n, POLICY.size.rows_per_centre * m), replace=False)]
     scale = column_scales(kernel, X.shape[1])
     rows = np.unique(np.asarray(some, dtype=np.float64), axis=0) / scale
     if len(rows) <= m:
         return rows * scale
     means = rows[rng.choice(len(rows), m, replace=False)]
-    for _ in range(SWEEPS):
+    for _ in range(POLICY.least_squares.sweeps):
         means = _lloyd(rows, means)
     return means * scale
 

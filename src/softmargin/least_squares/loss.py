@@ -1,10 +1,10 @@
 """The least-squares machine as the loss of a classifier."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 from softmargin._parts import Part
-from softmargin.least_squares.policy import LeastSquaresPolicy
+from softmargin.policy import POLICY, LeastSquaresPolicy
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,7 +23,7 @@ class LeastSquares(Part):
     BayesianSVC(loss=LeastSquares())
     """
 
-    policy: LeastSquaresPolicy = field(default_factory=LeastSquaresPolicy)
+    policy: LeastSquaresPolicy = POLICY.least_squares
 
     name: ClassVar[str] = "least_squares"
     is_classifier: ClassVar[bool] = True

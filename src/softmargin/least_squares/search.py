@@ -72,4 +72,5 @@ class LooObjective(Objective):
 
 def climb(objective: LooObjective, start: Array, max_iter: int) -> Array:
     """Return the best z found from `start` in at most `max_iter` iterations of L-BFGS-B."""
-    return LBFGS(max_iter=max_iter, tol=1e-3).maximise(objective, start, objective.space.bounds).point
+    space = objective.space
+    return LBFGS(max_iter=max_iter, tol=space.policy.tol).maximise(objective, start, space.bounds).point

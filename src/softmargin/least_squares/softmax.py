@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 from softmargin._linalg import Array
+from softmargin.policy import SoftmaxPolicy
 
 Labels = NDArray[np.intp]
 
@@ -52,24 +53,13 @@ def _residual(log_p: Array, labels: Labels, weight: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class SoftmaxFit:
-    """How the softmax matrix and offset are learnt.
+class SoftmaxFit(SoftmaxPolicy):
+    """How the softmax matrix and offset are learnt; see `SoftmaxPolicy` for its parameters."""
 
-    Parameters
-    ----------
-    matrix_penalty, penalty_per_class : float
-        lambda = max(matrix_penalty, penalty_per_class K): with K inputs to every logit, the prior standard deviation of
-        a logit then does not grow with K.
-    offset_penalty : float
-        lambda_c.
-    max_rows : int
-        Learn from at most so many rows, evenly spaced.
-    """
-
-    matrix_penalty: float = 10.0
-    penalty_per_class: float = 1.5
-    offset_penalty: float = 1.0
-    max_rows: int = 20_000
+    @classmethod
+    def of(cls, policy: SoftmaxPolicy) -> "SoftmaxFit":
+        """With the constants of a policy."""
+        return cls(**vars(policy))
 
     def fit(
         self, logits: Array, labels: Labels, weight: Array, start: tuple[Array, Array] | None = None

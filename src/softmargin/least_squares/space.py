@@ -14,12 +14,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Matern
 from softmargin._linalg import Array
 from softmargin._typing import KernelLike
 from softmargin.kernels import Layout, PrecomputedKernel, contract_diag, diag, make_kernel, roles, theta_setter
-from softmargin.least_squares.policy import LeastSquaresPolicy
-
-LENGTH_BOUNDS = (1e-2, 1e4)
-OFFSET_BOUNDS = (1e-4, 1e4)
-LOG_RANGE = 7.0
-"""ln s2 and ln b stay within this distance of their prior means."""
+from softmargin.policy import POLICY, LeastSquaresPolicy
 
 
 def default_kernel(spread: Array, policy: LeastSquaresPolicy, layout: Layout | None = None) -> Kernel:
@@ -38,11 +33,11 @@ def default_kernel(spread: Array, policy: LeastSquaresPolicy, layout: Layout | N
         return make_kernel(default_kernel(spread[layout.leaders], policy), len(spread), spread, layout)
     unit = np.where(spread > 0, spread, 1.0) * np.sqrt(max(int(np.sum(spread > 0)), 1))
     length_scale = unit * np.exp(policy.length_start)
-    offset = ConstantKernel(float(np.exp(policy.offset[0])), OFFSET_BOUNDS)
+    offset = ConstantKernel(float(np.exp(policy.offset[0])), POLICY.kernel.offset_bounds)
+    low, high = POLICY.kernel.length_bounds
     if len(unit) == 1:
-        bounds = (LENGTH_BOUNDS[0] * unit[0], LENGTH_BOUNDS[1] * unit[0])
-        return offset + Matern(float(length_scale[0]), bounds, nu=2.5)
-    return offset + Matern(length_scale, np.outer(unit, LENGTH_BOUNDS), nu=2.5)
+        return offset + Matern(float(length_scale[0]), (low * unit[0], high * unit[0]), nu=2.5)
+    return offset + Matern(length_scale, np.outer(unit, (low, high)), nu=2.5)
 
 
 @dataclass(frozen=True)
@@ -105,7 +100,7 @@ class SearchSpace:
             if role.kind == "length_scale" and (role.input is None or varying[role.input])
         ]
         link_mean = np.array([policy.noise[0] + np.log(unit), policy.slope[0]])
-        limits = link_mean[:, None] + np.array([-LOG_RANGE, LOG_RANGE])
+        limits = link_mean[:, None] + np.array([-policy.log_range, policy.log_range])
         return cls(
             made,
             policy,

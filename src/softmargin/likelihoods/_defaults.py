@@ -140,6 +140,14 @@ class LikelihoodDefaults(NoiseDefaults, Part):
         """Return precisions and shifts (tau, nu), each of shape (n,), for EP to start from: none, the prior."""
         return None
 
+    def scale_and_shape(self) -> tuple[float, float] | None:
+        """Return None: the parameters are learnt one by one.
+
+        A noise that is better learnt by its standard deviation and a shape of its own returns both, and has
+        `with_scale_and_shape(sigma, shape)` and `d_scale_and_shape(shape, d_params)`; see `EpsilonInsensitive`.
+        """
+        return None
+
     def in_units(self, scale: float) -> Self:
         """Return the same noise for targets multiplied by `scale`; see `param_units`."""
         changed = {}

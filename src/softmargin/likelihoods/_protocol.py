@@ -153,6 +153,10 @@ class Likelihood(Protocol):
         """Derivatives of `tilted_moments` (leave-one-out)."""
         ...
 
+    def scale_and_shape(self) -> tuple[float, float] | None:
+        """Standard deviation and shape of the noise, if a search learns these; None: its parameters one by one."""
+        ...
+
     def in_units(self, scale: float) -> Self:
         """The same noise for targets multiplied by `scale` (regression)."""
         ...

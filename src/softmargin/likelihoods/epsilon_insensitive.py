@@ -4,8 +4,8 @@ p(t | f) = C / (2 (epsilon C + 1)) exp(-C max(|t - f| - epsilon, 0)). It is norm
 Tilted moments are eqs. 3.5-3.9 in a form referred to the kinks t +- epsilon (`_tube_moments.py`).
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 import numpy as np
 from scipy.special import ndtr
@@ -67,6 +67,26 @@ class EpsilonInsensitive(LikelihoodDefaults):
         """2/C^2 + epsilon^2 (epsilon C + 3) / (3 (epsilon C + 1))."""
         q = self.epsilon * self.C
         return 2 / self.C**2 + self.epsilon**2 * (q + 3) / (3 * (q + 1))
+
+    def scale_and_shape(self) -> tuple[float, float]:
+        """Return the standard deviation sigma and q = epsilon C, which the data determine nearly independently.
+
+        sigma^2 C^2 = h(q) = 2 + q^2 (q + 3)/(3 (q + 1)).
+        """
+        return float(np.sqrt(self.noise_variance)), max(self.epsilon * self.C, POLICY.likelihood.shape[0])
+
+    def with_scale_and_shape(self, sigma: float, shape: float) -> Self:
+        """Return the noise with this standard deviation and this epsilon C."""
+        C = float(np.sqrt(_h(shape)) / sigma)
+        return replace(self, C=C, epsilon=float(shape / C))
+
+    def d_scale_and_shape(self, shape: float, d_params: Array) -> Array:
+        """Turn derivatives with respect to C and epsilon into those with respect to ln sigma and ln q, shape (2,)."""
+        q = shape
+        # d ln C/d ln q = q h'/(2 h), h' = 2 (q^3 + 3 q^2 + 3 q)/(3 (q + 1)^2)
+        slope = q * (q**3 + 3 * q**2 + 3 * q) / (3 * (q + 1) ** 2) / _h(q)
+        by_C, by_epsilon = self.C * d_params[0], self.epsilon * d_params[1]
+        return np.array([by_epsilon - by_C, slope * by_C + (1 - slope) * by_epsilon])
 
     def log_prob(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """Return w ln p(y | f)."""
@@ -162,3 +182,8 @@ class EpsilonInsensitive(LikelihoodDefaults):
         tail = self.epsilon + rng.exponential(1 / self.C, size=shape)
         sign = np.where(rng.uniform(size=shape) < 0.5, -1.0, 1.0)
         return np.where(rng.uniform(size=shape) < q / (1 + q), top, sign * tail)
+
+
+def _h(q: float) -> float:
+    """The noise variance in units of 1/C^2."""
+    return 2 + q * q * (q + 3) / (3 * (q + 1))

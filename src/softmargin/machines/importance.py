@@ -16,14 +16,13 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
 from softmargin.kernels import Layout, roles
+from softmargin.policy import POLICY
 
 Outputs = Callable[[Any], Array]
 """From rows to outputs, shape (n, n_outputs)."""
 Slopes = Callable[[Any], Array]
 """From rows to the derivatives of the outputs, shape (n, n_outputs, d)."""
 
-ROWS = 1000
-"""Training rows that are looked at, evenly spaced: a root mean square of more is the same to a few per cent."""
 BLOCK_ROWS = 256
 STEP = 1e-4
 """Of central differences, in standard deviations of a column: errors of 1e-8 in both truncation and rounding."""
@@ -46,7 +45,7 @@ def importance(
     layout : Layout, optional
         An input of several columns is a category. None: every column of the rows is one of the table.
     """
-    some = np.unique(np.linspace(0, X.shape[0] - 1, min(ROWS, X.shape[0])).round().astype(int))
+    some = np.unique(np.linspace(0, X.shape[0] - 1, min(POLICY.size.importance_rows, X.shape[0])).round().astype(int))
     X, weight = X[some], weight[some] / weight[some].sum()
     squares = np.zeros(X.shape[1])
     for first in range(0, X.shape[0], BLOCK_ROWS):

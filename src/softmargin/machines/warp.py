@@ -12,10 +12,8 @@ from scipy.sparse import issparse
 from scipy.stats import norm, rankdata
 
 from softmargin._linalg import Array
+from softmargin.policy import POLICY
 from softmargin.rows import is_skewed
-
-SLOPE_WINDOW = 0.1
-"""Normal scores to either side that a slope is averaged over."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +54,13 @@ class Warp:
         """Derivative of every mapped column in its own input, shape (n, d); 1 where a column is not mapped.
 
         The map is linear between training values, some of which nearly agree: the slope is the average over
-        `SLOPE_WINDOW` normal scores to either side.
+        `POLICY.stack.slope_window` normal scores to either side.
         """
         slope = np.ones(X.shape)
+        window = POLICY.stack.slope_window
         for j, (values, scores) in self.tables.items():
             score = np.interp(X[:, j], values, scores)
-            low, high = (np.clip(score + d, scores[0], scores[-1]) for d in (-SLOPE_WINDOW, SLOPE_WINDOW))
+            low, high = (np.clip(score + d, scores[0], scores[-1]) for d in (-window, window))
             slope[:, j] = (high - low) / (np.interp(high, scores, values) - np.interp(low, scores, values))
         return slope
 

@@ -16,12 +16,11 @@ from scipy.special import logsumexp
 
 from softmargin._linalg import Array
 from softmargin._parts import Part
+from softmargin.policy import POLICY
 from softmargin.sampling import rotation
 from softmargin.sampling import slice as elliptical
 from softmargin.sampling.reference import Reference
 from softmargin.sampling.targets import Target
-
-WANTED_ACCEPTANCE = 0.8
 
 
 @dataclass
@@ -43,7 +42,7 @@ class _Rotations:
             state, info = rotation.step(rng, state, self.reference, self.target, self.step_size, power=b)
             self.acceptance = float(np.mean(info.acceptance))
             # Robbins-Monro with a constant gain: the target changes from level to level.
-            size = self.step_size * np.exp(self.acceptance - WANTED_ACCEPTANCE)
+            size = self.step_size * np.exp(self.acceptance - POLICY.sampling.acceptance)
             self.step_size = float(np.clip(size, 1e-3, np.pi / 2))
         return state
 

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from softmargin._linalg import Array
+from softmargin.policy import POLICY
 from softmargin.sampling import adaptation
 from softmargin.sampling.reference import Reference, Spectrum
 from softmargin.sampling.samplers import Sampler, get_sampler
 from softmargin.sampling.targets import Target
-
-WANTED_ACCEPTANCE = 0.8
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ def sample(
     for _ in range(settings.n_warmup):
         state, info = sampler.step(rng, state, reference, target, size.current)
         if sampler.step_size is None:
-            size = adaptation.update(size, _acceptance(info), WANTED_ACCEPTANCE, sampler.largest_step)
+            size = adaptation.update(size, _acceptance(info), POLICY.sampling.acceptance, sampler.largest_step)
     records = []
     for _ in range(settings.n_draws):
         rates = []

@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array
+from softmargin.policy import POLICY
 from softmargin.sampling.chains import Draws
 
-MAX_R_HAT = 1.01
-MIN_ESS = 400
+SAMPLING = POLICY.sampling
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Diagnostics:
     @property
     def passed(self) -> bool:
         """Whether every R-hat is below 1.01 and every effective sample size above 400."""
-        return bool(np.all(self.r_hat < MAX_R_HAT) and np.all(self.ess_bulk > MIN_ESS))
+        return bool(np.all(self.r_hat < SAMPLING.largest_r_hat) and np.all(self.ess_bulk > SAMPLING.smallest_ess))
 
 
 def can_diagnose() -> bool:
@@ -66,14 +66,15 @@ def warn_if_failed(diagnostics: Diagnostics) -> None:
     """Warn, with a remedy, when a diagnostic fails."""
     if diagnostics.passed:
         return
-    failed = (diagnostics.r_hat >= MAX_R_HAT) | (diagnostics.ess_bulk <= MIN_ESS)
+    failed = (diagnostics.r_hat >= SAMPLING.largest_r_hat) | (diagnostics.ess_bulk <= SAMPLING.smallest_ess)
     details = ", ".join(
         f"{name} (R-hat {r:.3f}, bulk ESS {e:.0f})"
         for name, r, e, bad in zip(diagnostics.names, diagnostics.r_hat, diagnostics.ess_bulk, failed, strict=True)
         if bad
     )
     warnings.warn(
-        f"the sampler has not converged: {details}; wanted R-hat < {MAX_R_HAT} and bulk ESS > {MIN_ESS}. "
+        f"the sampler has not converged: {details}; wanted R-hat < {SAMPLING.largest_r_hat} and "
+        f"bulk ESS > {SAMPLING.smallest_ess}. "
         "Raise n_draws (or thin, to keep memory), raise n_warmup, or use reference='ep' with sampler='rotation'.",
         ConvergenceWarning,
         stacklevel=3,

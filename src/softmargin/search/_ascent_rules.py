@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 
 from softmargin._linalg import Array
 from softmargin._parts import Part
-
-LARGEST_STEP = 0.5
-"""Of a log hyperparameter (or of one that moves on its own scale), in one step."""
+from softmargin.policy import POLICY
 
 
 @dataclass
@@ -143,13 +141,13 @@ class PaperRule(Part):
             # All rates: the entry that turned need not be the one whose move made it turn.
             state.rates = shrink * state.rates
             state.n_discarded += 1
-            state.second = np.clip(state.rates * last, -LARGEST_STEP, LARGEST_STEP)
+            state.second = np.clip(state.rates * last, -POLICY.search.ascent_step, POLICY.search.ascent_step)
             return state.second - taken
         else:
             slow = np.abs(gradient) > self.decline * np.abs(last)
             state.rates = state.rates * np.where(gradient * last < 0, shrink, np.where(slow, grow, 1.0))
         state.first = gradient
-        state.second = np.clip(state.rates * gradient, -LARGEST_STEP, LARGEST_STEP)
+        state.second = np.clip(state.rates * gradient, -POLICY.search.ascent_step, POLICY.search.ascent_step)
         return state.second
 
     def is_bad(self, gradient: Array, last: Array, peak: float) -> bool:

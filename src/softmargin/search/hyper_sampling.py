@@ -13,12 +13,11 @@ import numpy as np
 
 from softmargin._linalg import Array
 from softmargin._parts import Part
+from softmargin.policy import POLICY
 from softmargin.sampling import adaptation
 from softmargin.search._protocol import Evaluation, Objective, SearchResult
 from softmargin.search.lbfgs import LBFGS
 from softmargin.search.watch import StopSearch
-
-WANTED_ACCEPTANCE = 0.8
 
 
 class _Move(NamedTuple):
@@ -98,7 +97,7 @@ class HyperparameterSampling(Part):
                 if rng.random_sample() < move.acceptance:
                     here = move.evaluation
                 if warm:
-                    size = adaptation.update(size, move.acceptance, WANTED_ACCEPTANCE)
+                    size = adaptation.update(size, move.acceptance, POLICY.sampling.acceptance)
                 elif (k - self.n_warmup) % self.thin == self.thin - 1:
                     samples.append(here.z)
                 best = max(best, here, key=lambda evaluation: evaluation.value)

@@ -7,7 +7,7 @@ C = sqrt(h(q))/sigma, epsilon = q/C, h(q) = 2 + q^2 (q + 3)/(3 (q + 1)).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
@@ -125,15 +125,12 @@ class LogParameters:
 
 @dataclass(frozen=True)
 class NoiseShape:
-    """(ln sigma, ln q) of the epsilon-insensitive noise."""
+    """(ln sigma, ln q): standard deviation and shape of a noise that has both, see `Likelihood.scale_and_shape`."""
 
     first: tuple[float, float] = POLICY.likelihood.start_shape
     names: tuple[str, ...] = ("sigma", "shape")
-
-    @classmethod
-    def of(cls, noise: EpsilonInsensitive) -> "NoiseShape":
-        """The coordinates that start at a given noise."""
-        return cls((float(np.sqrt(noise.noise_variance)), max(noise.epsilon * noise.C, POLICY.likelihood.shape[0])))
+    template: Any = field(default_factory=EpsilonInsensitive)
+    """A noise of the kind that is learnt."""
 
     @property
     def start(self) -> Array:
@@ -145,28 +142,20 @@ class NoiseShape:
         """Shape (2, 2)."""
         return np.log([POLICY.likelihood.sigma, POLICY.likelihood.shape])
 
-    def at(self, u: Array) -> EpsilonInsensitive:
+    def at(self, u: Array) -> Likelihood:
         """Return the noise with this standard deviation and shape."""
-        sigma, q = np.exp(u)
-        C = float(np.sqrt(self._h(q)) / sigma)
-        return EpsilonInsensitive(C, float(q / C))
+        noise: Likelihood = self.template.with_scale_and_shape(*np.exp(u))
+        return noise
 
     def chain(self, u: Array, d_params: Array) -> Array:
-        """Combine the derivatives with respect to C and epsilon."""
-        likelihood = self.at(u)
-        q = float(np.exp(u[1]))
-        # d ln C/d ln q = q h'/(2 h), h' = 2 (q^3 + 3 q^2 + 3 q)/(3 (q + 1)^2)
-        slope = q * (q**3 + 3 * q**2 + 3 * q) / (3 * (q + 1) ** 2) / self._h(q)
-        by_C, by_epsilon = likelihood.C * d_params[0], likelihood.epsilon * d_params[1]
-        return np.array([by_epsilon - by_C, slope * by_C + (1 - slope) * by_epsilon])
+        """Combine the derivatives with respect to the likelihood's parameters."""
+        noise: Any = self.at(u)
+        chained: Array = noise.d_scale_and_shape(float(np.exp(u[1])), d_params)
+        return chained
 
     def normalised(self) -> "NoiseShape":
         """Itself: the noise is a density."""
         return self
-
-    @staticmethod
-    def _h(q: float) -> float:
-        return 2 + q * q * (q + 3) / (3 * (q + 1))
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,15 @@ from threadpoolctl import threadpool_limits
 
 from softmargin._linalg import Array
 from softmargin.kernels import Coefficients, Layout, PrecomputedKernel, make_kernel
-from softmargin.least_squares import LeastSquaresPolicy, fit_least_squares
+from softmargin.least_squares import fit_least_squares
 from softmargin.machines.classification.pairs import Combination
 from softmargin.machines.classification.pairwise import LeftOut, PairwiseFit, PairwiseMachine, leaves_whole_rows
 from softmargin.machines.classification.stack import Member, Stack
-from softmargin.machines.importance import ROWS, importance
+from softmargin.machines.importance import importance
 from softmargin.machines.sampled_rows import RawSample, Source, compact, draw, left_out_rows, merged
 from softmargin.machines.support import ClassSupport, class_support
 from softmargin.machines.warp import Warp
-from softmargin.policy import POLICY
+from softmargin.policy import POLICY, LeastSquaresPolicy
 from softmargin.rows import ClassEncoding, LocalRows, PairEncoding, TrainingRows, merge_rows, spread_of
 from softmargin.search import Listener, Report
 from softmargin.tuning import LatentModel, LikelihoodCoordinates, Probability, Tuning, update
@@ -46,7 +46,7 @@ class ClassificationSettings:
     through_inducing_points: bool
     """Whether the rows are seen through sums over them only."""
     composition: Composition = "hinge"
-    least_squares: LeastSquaresPolicy = field(default_factory=LeastSquaresPolicy)
+    least_squares: LeastSquaresPolicy = POLICY.least_squares
     class_weight: Any = None
     previous: "ClassificationFit | None" = None
     """An earlier fit to start the search from."""
@@ -309,14 +309,20 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
         return finish(stack, left_out=mixed, rows=rows, later=fit)
     fit = _hinted(fit, members, rows)
     machine = _reporting(fit, finish, len(classes), report).from_source(source, classes, drawn)
+    sample = drawn.some(POLICY.size.importance_rows)
     if not members:
-        return finish(_alone(machine, settings.probability), machine, machine.left_out, sample=drawn.some(ROWS))
+        return finish(
+            _alone(machine, settings.probability),
+            machine,
+            machine.left_out,
+            sample=sample,
+        )
     some = left_out_rows(len(rows.y), settings.tuning.seed)
     hinge = Member("hinge", machine.predicting(settings.probability))
     assert machine.left_out is not None
     known: list[Array | None] = [machine.left_out.log_proba, *(p[some] for p in left_out if p is not None)]
     stack, mixed = _stacked([hinge, *members], known, rows.subset(np.isin(np.arange(len(rows.y)), some), rows.y[some]))
-    return finish(stack, machine, mixed, sample=drawn.some(ROWS))
+    return finish(stack, machine, mixed, sample=sample)
 
 
 def _alone(machine: PairwiseMachine, probability: Probability) -> Stack:

@@ -18,7 +18,6 @@ from sklearn.gaussian_process.kernels import Product
 
 from softmargin._linalg import Array
 from softmargin.kernels import RowScale, diag
-from softmargin.machines.importance import ROWS
 from softmargin.machines.regression.members import left_out, stack_on, vary_noise
 from softmargin.machines.regression.record import RegressionFit, RegressionSettings
 from softmargin.machines.regression.target import TargetUnits, in_bulk, target_kernels
@@ -151,7 +150,7 @@ class _Large:
         model = fit_sparse(rows, sample, scaled, likelihood, spread, tuning, m, settings.start)
         log_z = leave_rows_out(model, sample.X, sample.y, sample.weight, sample.y).log_z
         loo = float(sample.weight @ log_z / sample.weight.sum() - np.log(units.scale))
-        return replace(finish(model), loo_log_density=loo, sample=drawn.some(ROWS))
+        return replace(finish(model), loo_log_density=loo, sample=drawn.some(POLICY.size.importance_rows))
 
     def _name_gross_errors(self, fitted: RegressionFit, original: Source, n_gross: float) -> RegressionFit:
         if not isinstance(original, LocalRows):

@@ -14,7 +14,7 @@ from sklearn.gaussian_process.kernels import Kernel, WhiteKernel
 from softmargin._linalg import Array
 from softmargin._typing import KernelLike
 from softmargin.kernels import Layout, TiedKernel, check_kernel, make_kernel, scale_kernel
-from softmargin.likelihoods import LIKELIHOODS, EpsilonInsensitive, Likelihood
+from softmargin.likelihoods import LIKELIHOODS, Likelihood
 from softmargin.policy import POLICY
 from softmargin.tuning import FixedLikelihood, LikelihoodCoordinates, LogParameters, NoiseShape
 
@@ -156,14 +156,17 @@ def target_likelihood(
     learnt = tuple(name for name in template.param_names if name not in fixed) if learn else ()
     if not learnt:
         return FixedLikelihood(template)
-    if isinstance(template, EpsilonInsensitive) and len(learnt) == 2:
-        return NoiseShape() if isinstance(loss, str) else NoiseShape.of(template)
+    first = template.scale_and_shape()
+    if first is not None and learnt == template.param_names:
+        return NoiseShape(template=template) if isinstance(loss, str) else NoiseShape(first, template=template)
     return LogParameters(template, learnt, tuple(template.param_bounds[name] for name in learnt))
 
 
 def _at_start(loss: str) -> Any:
     """A likelihood by name, at its starting values for a scaled target."""
-    if loss == EpsilonInsensitive.name:
-        return NoiseShape().at(NoiseShape().start)
-    likelihood: Any = LIKELIHOODS[loss]
-    return likelihood(**likelihood.param_start)
+    kind: Any = LIKELIHOODS[loss]
+    likelihood = kind(**kind.param_start)
+    if likelihood.scale_and_shape() is None:
+        return likelihood
+    noise = NoiseShape(template=likelihood)
+    return noise.at(noise.start)

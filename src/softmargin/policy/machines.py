@@ -1,0 +1,154 @@
+"""The machines beside the support vector machine, and how they are combined."""
+
+import math
+from dataclasses import dataclass
+
+from softmargin.policy._kinds import Range
+
+
+@dataclass(frozen=True)
+class StackPolicy:
+    """The stack of machines that is the default."""
+
+    skew: float = 1.0
+    """A column whose standardised third moment is as large in size gets warped members [classification]."""
+    few_values: int = 10
+    """A column with no more distinct values is not warped."""
+    slope_window: float = 0.1
+    """Normal scores to either side over which the slope of a warp is averaged, for `importance_`."""
+    pseudo_count: float = 1.0
+    """Of each member in the weights: without it, small samples put all weight on one member [classification]."""
+    max_steps: int = 400
+    tol: float = 1e-4
+    """Of the weights."""
+    target_power: Range = (0.0, 2.0)
+    """Of the warp of a regression target, from logarithms of its upper to those of its lower tail; 1 is none. Beyond,
+    the mean of the skewed prediction runs away where the target peaks [regression]."""
+    target_gain: float = 2.0
+    """Nats by which the warped target must be closer to normal [regression]."""
+    target_reach: float = 1.0
+    """Standard deviations of y beyond the training targets after which the warp is a straight line."""
+    later_iterations: int = 8
+    later_tol: float = 0.1
+    """Iterations and tolerance (nats) of members of a regression that start where another ended [regression]."""
+
+
+@dataclass(frozen=True)
+class SoftmaxPolicy:
+    """The softmax that reads the outputs of the least-squares machine [least_squares].
+
+    Parameters
+    ----------
+    matrix_penalty, penalty_per_class : float
+        lambda = max(matrix_penalty, penalty_per_class K): with K inputs to every logit, the prior standard deviation of
+        a logit then does not grow with K.
+    offset_penalty : float
+        lambda_c.
+    max_rows : int
+        Learn from at most so many rows, evenly spaced.
+    """
+
+    matrix_penalty: float = 10.0
+    penalty_per_class: float = 1.5
+    offset_penalty: float = 1.0
+    max_rows: int = 20_000
+
+
+@dataclass(frozen=True)
+class LeastSquaresPolicy:
+    """How the least-squares machine is learnt [least_squares].
+
+    Parameters
+    ----------
+    noise, slope, offset, amplitude : (mean, sd)
+        Normal priors on logarithms: of s2 in units of the mean of k(x, x) at the start, of the softmax's slope b, of an
+        offset's and of an amplitude's variance.
+    length_scale : (mean, sd)
+        Prior on the mean over inputs of ln(l_a / spread_a) - ln(d)/2.
+    shrinkage : (scale, degrees of freedom)
+        Multivariate t on the deviations of the length scales' logarithms from that mean.
+    length_start, short_start : float
+        Where ln(l_a / spread_a) - ln(d)/2 starts, and where a second climb starts if there are more rows than
+        `search_rows`: a fast function can be invisible from long length scales.
+    softmax : SoftmaxPolicy
+        How the softmax matrix and offset are learnt.
+    search_rows, search_iter : int
+        The kernel is learnt from at most so many rows, in at most so many iterations.
+    refine_rows, refine_rank, refine_iter : int
+        With more rows it is refined on at most `refine_rows` of them in a prior of this rank; all iterations are made
+        from twice `search_rows` on.
+    dense_rows : int
+        Up to so many rows the final regression is exact; above, it has the rank below.
+    base_rank, rank_growth, max_rank : int, float, int
+        The rank for n rows is base_rank (n / dense_rows)^rank_growth, at most max_rank.
+    float32_above : int
+        Above so many rows the blocks of the final regression are in single precision, their sums in double.
+    retune_rows : int
+        In low rank, s2 and b are learnt again from the leave-one-out of at most so many rows.
+    hard_share : float
+        Share of the inducing points that are drawn where a pilot's leave-one-out is wrong; the others are k-means
+        centres.
+    sweeps : int
+        Sweeps of k-means.
+    jitter : float
+        Added to the diagonal of the inducing points' Gram matrix, in units of the mean of k(x, x).
+    log_range : float
+        ln s2 and ln b stay within this distance of their prior means.
+    tol : float
+        Nats an iteration must gain for a climb to go on.
+    """
+
+    noise: tuple[float, float] = (math.log(0.05), 1.5)
+    slope: tuple[float, float] = (math.log(6.0), 1.0)
+    offset: tuple[float, float] = (-1.5, 1.0)
+    amplitude: tuple[float, float] = (0.0, 1.0)
+    length_scale: tuple[float, float] = (0.5, 1.0)
+    shrinkage: tuple[float, float] = (0.3, 4.0)
+    length_start: float = 0.3
+    short_start: float = -0.9
+    softmax: SoftmaxPolicy = SoftmaxPolicy()
+    search_rows: int = 500
+    search_iter: int = 20
+    refine_rows: int = 4000
+    refine_rank: int = 256
+    refine_iter: int = 12
+    dense_rows: int = 2000
+    base_rank: int = 1024
+    rank_growth: float = 0.15
+    max_rank: int = 2048
+    float32_above: int = 20_000
+    retune_rows: int = 4000
+    hard_share: float = 0.75
+    sweeps: int = 8
+    jitter: float = 1e-6
+    log_range: float = 7.0
+    tol: float = 1e-3
+
+
+@dataclass(frozen=True)
+class NoisePolicy:
+    """A regression's noise that varies with x: the logarithm of its scale is a Gaussian process."""
+
+    gain: float = 6.0
+    """Nats of leave-one-out that noise="auto" must gain in total [noise] ..."""
+    promise: float = 3.0
+    """... and that its first scale must promise before any machine is fitted again [noise]."""
+    rounds: int = 3
+    """Times that scale and machine are learnt in turn [noise]."""
+    amplitude: tuple[float, float] = (-2.0, 1.0)
+    length_scale: tuple[float, float] = (0.5, 1.0)
+    shrinkage: tuple[float, float] = (1.0, 4.0)
+    """Hyperprior of ln s(x); see `HyperPrior` [noise]."""
+    widen: float = 1.5
+    """Factor on the standard deviation of ln s(x), whose hyperparameters and function are plugged in [noise]."""
+    least_variance: float = math.pi**2 / 8
+    """Of ln|e|: that of normal noise."""
+    lowest: float = 4.0
+    """The smallest ln|e| below the median."""
+    largest_step: float = 5.0
+    """In ln s of one row."""
+    reach: float = 3.0
+    """Largest size of ln s(x)."""
+    max_iter: int = 40
+    tol: float = 1e-2
+    """Of the search for the hyperparameters of ln s(x)."""
