@@ -23,7 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--cases", type=int, default=100_000, help="stop after so many, earlier calls included")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so much CPU time of this call")
-    parser.add_argument("--state", type=Path, default=STATE, help="file of the state between calls")
+    parser.add_argument("--state", type=Path, default=STATE, help="file of the state between calls (build/fuzz*.json)")
+    parser.add_argument("--first", type=int, default=0, help="number of the first case of a new state")
     parser.add_argument("--record", action="store_true", help="write the table to tests/fuzz/RESULTS.md")
     parser.add_argument("--recheck", action="store_true", help="run the failures again, forget the mended ones")
     parser.add_argument("--case", help="run one case, given as text, and show its traceback")
@@ -33,7 +34,10 @@ def main(arguments: list[str] | None = None) -> int:
     if options.recheck:
         state = campaign.recheck(options.state, say=_say)
     else:
-        state = campaign.run(options.cases, options.state, seconds=options.seconds, say=_say)
+        state = campaign.run(options.cases, options.state, seconds=options.seconds, say=_say, first=options.first)
+    if options.record:
+        # Several processes may have run a range of numbers each.
+        state = campaign.merge(list(options.state.parent.glob("fuzz*.json")))
     text = table.as_markdown(state)
     _say(text)
     if options.record:

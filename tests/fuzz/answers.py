@@ -80,11 +80,14 @@ def _numbers(model: Any, new: Any) -> dict[str, np.ndarray]:
     return {"mean": mean, "std": std, "quantiles": quantiles}
 
 
-def compare(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], tolerance: float, what: str) -> None:
-    """Raise unless two sets of answers agree: probabilities, or numbers in units of their standard deviation.
+def compare(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], tolerance: float, what: str) -> float:
+    """The largest gap between two sets of answers: probabilities, or numbers in units of their standard deviation.
+
+    Raise if it is above the tolerance.
 
     Huge weights make that as small as the rounding of the mean; it counts as a millionth of the largest number or more.
     """
+    largest = 0.0
     for name, value in expected.items():
         unit: Any = 1.0
         if name != "predict_proba":
@@ -95,3 +98,5 @@ def compare(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], toler
             size = np.where(gap == 0, 0.0, gap / unit)
         error = Differs if tolerance > 0 else Wrong
         require(size <= tolerance, f"{what}: {name} differs by {size.max():.2g}", error)
+        largest = max(largest, float(size.max(initial=0.0)))
+    return largest

@@ -16,11 +16,16 @@ from .oracle import GOOD, KINDS, LIMIT, Outcome, judge
 from .shrink import shrink
 from .strategies import cases
 
+NOTED = 1e-8
+"""Gap of a relation that is kept in the state."""
+
 
 @dataclass
 class State:
     """What is known so far."""
 
+    start: int = 0
+    """Number of the first case."""
     seconds: float = 0.0
     """CPU time of all cases."""
     slowest: float = 0.0
@@ -30,13 +35,17 @@ class State:
     """How often each refusal was met, by the start of its message."""
     running: int | None = None
     """Number of the case that is being judged: if the process ends meanwhile, it was killed there."""
+    checked: int = 0
+    """Cases whose relation applied and was measured."""
+    gaps: dict[str, float] = field(default_factory=dict)
+    """Number of each case whose relation held but left more than `NOTED`, and what it left."""
     failures: list[dict[str, Any]] = field(default_factory=list)
     """Number, kind, note and shrunk case of each failure."""
 
     @classmethod
-    def read(cls, path: Path) -> "State":
+    def read(cls, path: Path, start: int = 0) -> "State":
         """The state in a file, or a new one."""
-        return cls(**json.loads(path.read_text())) if path.exists() else cls()
+        return cls(**json.loads(path.read_text())) if path.exists() else cls(start)
 
     def write(self, path: Path) -> None:
         """Replace the file in one step."""
@@ -55,8 +64,11 @@ class State:
         """Cases whose outcome is not good."""
         return sum(n for kinds in self.counts.values() for kind, n in kinds.items() if kind not in GOOD)
 
-    def note(self, case: Case, outcome: Outcome) -> None:
+    def note(self, number: int, case: Case, outcome: Outcome) -> None:
         """Count one case."""
+        self.checked += outcome.gap is not None
+        if outcome.gap is not None and outcome.gap > NOTED:
+            self.gaps[str(number)] = outcome.gap
         kinds = self.counts.setdefault(case.estimator, dict.fromkeys(KINDS, 0))
         kinds[outcome.kind] += 1
         self.seconds += outcome.seconds
@@ -72,11 +84,11 @@ def draw_case(number: int) -> Case:
     return ConjectureData(random=Random(number)).draw(cases())
 
 
-def run(n_cases: int, path: Path, *, seconds: float, say: Callable[[str], object]) -> State:
-    """Continue until `n_cases` have been run, or for some CPU time."""
-    state, start = State.read(path), time.process_time()
+def run(n_cases: int, path: Path, *, seconds: float, say: Callable[[str], object], first: int = 0) -> State:
+    """Continue until `n_cases` have been run, or for some CPU time; a new state begins with the case `first`."""
+    state, start = State.read(path, first), time.process_time()
     while state.n_cases < n_cases and time.process_time() - start < seconds:
-        number = state.n_cases
+        number = state.start + state.n_cases
         case = draw_case(number)
         if state.running == number:
             # Compiled code that never ends cannot be interrupted from inside.
@@ -85,7 +97,7 @@ def run(n_cases: int, path: Path, *, seconds: float, say: Callable[[str], object
             state.running = number
             state.write(path)
             outcome = judge(case)
-        state.note(case, outcome)
+        state.note(number, case, outcome)
         state.running = None
         if not outcome.is_good:
             state.failures.append(describe(number, case, outcome))
@@ -99,6 +111,22 @@ def describe(number: int, case: Case, outcome: Outcome) -> dict[str, Any]:
     small = case if outcome.kind == "hang" else shrink(case, outcome.kind)
     note = outcome.note if outcome.kind == "hang" else judge(small).note
     return {"number": number, "kind": outcome.kind, "note": note, "case": repr(small)}
+
+
+def merge(paths: list[Path]) -> State:
+    """What the states of several ranges of numbers come to together."""
+    states = [State.read(path) for path in sorted(paths)]
+    total = State(min(state.start for state in states))
+    for state in states:
+        total.seconds += state.seconds
+        total.slowest = max(total.slowest, state.slowest)
+        total.checked += state.checked
+        total.gaps |= state.gaps
+        total.failures += state.failures
+        total.refusals = dict(Counter(total.refusals) + Counter(state.refusals))
+        for estimator, kinds in state.counts.items():
+            total.counts[estimator] = dict(Counter(total.counts.get(estimator, {})) + Counter(kinds))
+    return total
 
 
 def recheck(path: Path, *, say: Callable[[str], object]) -> State:

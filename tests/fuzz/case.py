@@ -12,7 +12,12 @@ COPIES = ("none", "rows", "conflict")
 WEIGHTS = ("none", "ones", "counts", "tiny", "huge", "mixed", "zeros")
 LABELS = ("int", "str", "bool", "float", "negative")
 BALANCES = ("even", "rare", "singleton")
-CONTAINERS = ("array", "list", "float32", "fortran", "csr", "zero_csr", "frame", "memmap", "dask", "precomputed")
+CONTAINERS = (
+    "array", "list", "float32", "fortran", "csr", "zero_csr", "frame", "table", "polars", "memmap", "dask",
+    "precomputed",
+)  # fmt: skip
+TABLES = ("table", "polars")
+"""Frames with a column of categories and with gaps in the numbers."""
 RELATIONS = (
     "none", "same_seed", "row_order", "column_order", "scale", "shift", "target_scale", "target_shift", "negated",
     "copies", "memmap", "dask", "save", "pickle", "refit", "stream",

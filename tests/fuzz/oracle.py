@@ -37,6 +37,8 @@ WARNINGS = (
     "the kernel imitates noise",
 )
 """Documented warnings that are no ConvergenceWarning."""
+ON_BOUND = "a better value may lie beyond"
+"""Of the ConvergenceWarning that says nothing against the answer: a hyperparameter was learnt to be on its bound."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Outcome:
     """The message, or an empty string."""
     seconds: float
     """CPU time."""
+    gap: float | None = None
+    """What the relation left, if one was checked; see `answers.compare`."""
 
     @property
     def is_good(self) -> bool:
@@ -66,46 +70,47 @@ def judge(case: Case) -> Outcome:
 
 
 def _judge(case: Case) -> Outcome:
-    start = time.process_time()
+    start, gap = time.process_time(), None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         before = signal.signal(signal.SIGPROF, _interrupt)
         signal.setitimer(signal.ITIMER_PROF, LIMIT)
         try:
-            kind, note = _run(case)
+            kind, note, gap = _run(case)
         except Hang:
             kind, note = "hang", f"more than {LIMIT:g} CPU s"
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.signal(signal.SIGPROF, before)
     if kind == "differs":
-        # Where a ConvergenceWarning says that an answer is not the best one, rounding decides which it is.
-        unsure = any(issubclass(w.category, ConvergenceWarning) for w in caught)
+        # Where a ConvergenceWarning says that an inference has not ended, rounding decides where it was left.
+        unsure = any(issubclass(w.category, ConvergenceWarning) and ON_BOUND not in str(w.message) for w in caught)
         kind, note = ("fitted", "") if unsure else ("wrong", note)
     leaks = [w for w in caught if not _is_documented_warning(w)]
     if leaks and kind in GOOD:
         kind, note = "leak", f"{leaks[0].category.__name__}: {leaks[0].message} ({_place(leaks[0])})"
-    return Outcome(kind, note, time.process_time() - start)
+    return Outcome(kind, note, time.process_time() - start, gap)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
     raise Hang
 
 
-def _run(case: Case) -> tuple[str, str]:
+def _run(case: Case) -> tuple[str, str, float | None]:
     try:
         problem = make_problem(case)
         model = fit(case, problem)
         expected = answers(case, problem, model)
-        check_relation(case, problem, model, expected)
+        gap = check_relation(case, problem, model, expected)
     except Differs as error:
-        return "differs", str(error)
+        return "differs", str(error), None
     except Wrong as error:
-        return "wrong", str(error)
+        return "wrong", str(error), None
     except Exception as error:
         note = f"{type(error).__name__}: {error}"
-        return ("refused", note) if is_documented(error) else ("crash", f"{note} ({_last_frame(error)})")
-    return "fitted", ""
+        kind, where = ("refused", "") if is_documented(error) else ("crash", f" ({_last_frame(error)})")
+        return kind, note + where, None
+    return "fitted", "", gap
 
 
 def is_documented(error: Exception) -> bool:

@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from softmargin import BayesianSVC, BayesianSVR
 
-from .case import Case
+from .case import TABLES, Case
 from .kernels import kernel_of
 
 LARGEST = 1e307
@@ -26,11 +26,16 @@ class Problem:
     y: np.ndarray
     weight: np.ndarray | None
     new: np.ndarray
+    kinds: np.ndarray
+    """Category of each row, in frames that have such a column."""
+    new_kinds: np.ndarray
+    turned: bool = False
+    """Whether the columns of such a frame are in the other order."""
 
     def take(self, index: np.ndarray) -> "Problem":
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[index]
-        return replace(self, X=self.X[index], y=self.y[index], weight=weight)
+        return replace(self, X=self.X[index], y=self.y[index], weight=weight, kinds=self.kinds[index])
 
 
 def make_problem(case: Case) -> Problem:
@@ -52,7 +57,12 @@ def make_problem(case: Case) -> Problem:
     if case.new in ("far", "very_far"):
         far = 1e6 if case.new == "far" else 1e30
         new = np.clip(new, -LARGEST / far, LARGEST / far) * far
-    return Problem(X, y, _weights(case, rng), new)
+    weight = _weights(case, rng)
+    kinds = np.array(["left", "right", "", "=1+1"])[rng.integers(0, 4, n)]
+    new_kinds = rng.choice(np.array(["left", "right", "never seen"]), len(new))
+    if case.container in TABLES:
+        X, new = (np.where(rng.uniform(size=part.shape) < 0.15, np.nan, part) for part in (X, new))
+    return Problem(X, y, weight, new, kinds, new_kinds)
 
 
 def _column(kind: str, column: np.ndarray, base: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -134,8 +144,37 @@ def _weights(case: Case, rng: np.random.Generator) -> np.ndarray | None:
     return weights
 
 
+def training_rows(case: Case, problem: Problem) -> Any:
+    """The training inputs in the container of the case."""
+    if case.container in TABLES:
+        return _table(case, problem, problem.X, problem.kinds)
+    return inside(case, problem.X, problem.X)
+
+
+def new_rows(case: Case, problem: Problem) -> Any:
+    """The new inputs in the container of the case, or in an array if that is Dask's."""
+    if case.container in TABLES:
+        return _table(case, problem, problem.new, problem.new_kinds)
+    return inside(replace(case, container="array") if case.container == "dask" else case, problem.new, problem.X)
+
+
+def _table(case: Case, problem: Problem, X: np.ndarray, kinds: np.ndarray) -> Any:
+    """A frame with gaps and a column of categories, in which the empty string is a gap too."""
+    columns: dict[str, Any] = {f"x{j}": column for j, column in enumerate(X.T)}
+    columns["kind"] = [str(kind) or None for kind in kinds]
+    if problem.turned:
+        columns = dict(reversed(columns.items()))
+    if case.container == "polars":
+        import polars as pl
+
+        return pl.DataFrame(columns, schema_overrides={"kind": pl.String}, nan_to_null=True)
+    import pandas as pd
+
+    return pd.DataFrame(columns).astype({"kind": "category"})
+
+
 def inside(case: Case, X: np.ndarray, training: np.ndarray) -> Any:
-    """Inputs in the container of the case; `training` are the training rows (for Gram matrices)."""
+    """Numbers in the container of the case; `training` are the training rows (for Gram matrices)."""
     kind = case.container
     if kind == "list":
         return X.tolist()

@@ -13,9 +13,9 @@ from sklearn.base import clone
 import softmargin
 
 from .answers import ask, compare
-from .case import Case
+from .case import TABLES, Case
 from .kernels import STATIONARY
-from .problem import Problem, inside, make_estimator, on_disk
+from .problem import Problem, make_estimator, new_rows, on_disk, training_rows
 
 Answers = dict[str, np.ndarray]
 EXACT = 0.0
@@ -30,13 +30,12 @@ EXTREME = 0.2
 def fit(case: Case, problem: Problem, model: Any = None) -> Any:
     """Fit an estimator of the case to a problem."""
     model = make_estimator(case, problem.X.shape[1]) if model is None else model
-    return model.fit(inside(case, problem.X, problem.X), problem.y, sample_weight=problem.weight)
+    return model.fit(training_rows(case, problem), problem.y, sample_weight=problem.weight)
 
 
 def answers(case: Case, problem: Problem, model: Any) -> Answers:
     """What the model says of the new rows, in the container of the case."""
-    new = inside(replace(case, container="array") if case.container == "dask" else case, problem.new, problem.X)
-    return ask(model, new, with_variance=case.container != "precomputed")
+    return ask(model, new_rows(case, problem), with_variance=case.container != "precomputed")
 
 
 def tolerance(case: Case) -> float:
@@ -46,96 +45,100 @@ def tolerance(case: Case) -> float:
     return EXTREME if case.weights in ("tiny", "huge", "mixed") else SEARCHED
 
 
-def check_relation(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
-    """Raise unless the relation of the case holds; it may not apply."""
+def check_relation(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
+    """The largest gap that the relation of the case left; None if it does not apply. Raise unless it holds."""
     relation = _RELATIONS.get(case.relation)
-    if relation is not None:
-        relation(case, problem, model, expected)
+    return None if relation is None else relation(case, problem, model, expected)
 
 
-def _same_seed(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
-    compare(answers(case, problem, fit(case, problem)), expected, EXACT, "a second fit")
+def _same_seed(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
+    return compare(answers(case, problem, fit(case, problem)), expected, EXACT, "a second fit")
 
 
-def _refit(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
+def _refit(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
     other = replace(problem, X=problem.X[::-1] * 0.5, y=problem.y)
     again = fit(case, other, clone(model))
-    compare(answers(case, problem, fit(case, problem, again)), expected, EXACT, "a fit after another")
+    return compare(answers(case, problem, fit(case, problem, again)), expected, EXACT, "a fit after another")
 
 
-def _pickle(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
-    compare(answers(case, problem, pickle.loads(pickle.dumps(model))), expected, EXACT, "a pickled model")
+def _pickle(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
+    return compare(answers(case, problem, pickle.loads(pickle.dumps(model))), expected, EXACT, "a pickled model")
 
 
-def _save(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
+def _save(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
     with tempfile.TemporaryDirectory() as folder:
         path = softmargin.save(model, Path(folder) / "model.skops")
         loaded = softmargin.load(path)
-    compare(answers(case, problem, loaded), expected, EXACT, "a saved model")
+    return compare(answers(case, problem, loaded), expected, EXACT, "a saved model")
 
 
-def _row_order(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
+def _row_order(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
     if case.container == "precomputed":
-        return
+        return None
     order = np.random.default_rng(case.seed).permutation(case.rows)
-    compare(answers(case, problem, fit(case, problem.take(order))), expected, tolerance(case), "other order of rows")
+    return compare(
+        answers(case, problem, fit(case, problem.take(order))), expected, tolerance(case), "other order of rows"
+    )
 
 
-def _column_order(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
+def _column_order(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
     if case.container == "precomputed":
-        return
-    turned = replace(problem, X=problem.X[:, ::-1], new=problem.new[:, ::-1])
-    compare(answers(case, turned, fit(case, turned)), expected, tolerance(case), "other order of columns")
+        return None
+    if case.container in TABLES:
+        turned = replace(problem, turned=True)
+    else:
+        turned = replace(problem, X=problem.X[:, ::-1], new=problem.new[:, ::-1])
+    return compare(answers(case, turned, fit(case, turned)), expected, tolerance(case), "other order of columns")
 
 
 def _is_scale_free(case: Case) -> bool:
     return case.kernel in STATIONARY and case.container != "precomputed" and abs(case.x_exponent) < 100
 
 
-def _scale(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
+def _scale(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
     if not _is_scale_free(case):
-        return
+        return None
     factor = 2.0 ** (case.seed % 41 - 20)
     scaled = replace(problem, X=problem.X * factor, new=problem.new * factor)
-    compare(answers(case, scaled, fit(case, scaled)), expected, tolerance(case), f"inputs times {factor:g}")
+    return compare(answers(case, scaled, fit(case, scaled)), expected, tolerance(case), f"inputs times {factor:g}")
 
 
-def _shift(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
+def _shift(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
     if not _is_scale_free(case) or case.x_exponent or case.x_shift or case.container in ("csr", "zero_csr", "float32"):
-        return
+        return None
     X, new = (np.round(np.clip(part, -1e6, 1e6) * 2**20) / 2**20 for part in (problem.X, problem.new))
     rounded, shifted = replace(problem, X=X, new=new), replace(problem, X=X + 64, new=new + 64)
     before = answers(case, rounded, fit(case, rounded))
-    compare(answers(case, shifted, fit(case, shifted)), before, tolerance(case), "inputs plus 64")
+    return compare(answers(case, shifted, fit(case, shifted)), before, tolerance(case), "inputs plus 64")
 
 
-def _target_scale(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
+def _target_scale(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
     if case.is_classifier or _has_target_units(case):
-        return
+        return None
     factor = 2.0 ** (case.seed % 21 - 10)
     scaled = replace(problem, y=problem.y * factor)
     found = answers(case, scaled, fit(case, scaled))
     wanted = {name: value * factor for name, value in expected.items()}
-    compare(found, wanted, tolerance(case), f"targets times {factor:g}")
+    return compare(found, wanted, tolerance(case), f"targets times {factor:g}")
 
 
-def _negated(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
+def _negated(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
     if case.is_classifier:
-        return
+        return None
     found = answers(case, problem, fit(case, replace(problem, y=-problem.y)))
     signs = {"mean": -1, "std": 1}
     wanted = {name: sign * expected[name] for name, sign in signs.items() if name in expected}
-    compare(found, wanted, tolerance(case), "negated targets")
+    return compare(found, wanted, tolerance(case), "negated targets")
 
 
-def _target_shift(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
+def _target_shift(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
     if case.is_classifier or case.get("center", "median") is None or case.y_exponent:
-        return
+        return None
     rounded = replace(problem, y=np.round(np.clip(problem.y, -1e6, 1e6) * 2**20) / 2**20)
     before = answers(case, rounded, fit(case, rounded))
     found = answers(case, rounded, fit(case, replace(rounded, y=rounded.y + 64)))
     wanted = {name: before[name] + (64 if name == "mean" else 0) for name in ("mean", "std") if name in before}
-    compare(found, wanted, tolerance(case), "targets plus 64")
+    return compare(found, wanted, tolerance(case), "targets plus 64")
 
 
 def _has_target_units(case: Case) -> bool:
@@ -144,44 +147,47 @@ def _has_target_units(case: Case) -> bool:
     return any(name in given for name in ("C", "epsilon", "nugget")) or case.kernel not in STATIONARY
 
 
-def _copies(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
+def _copies(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
     if case.weights not in ("ones", "counts", "zeros") or case.container == "precomputed":
-        return
+        return None
     assert problem.weight is not None
     repeated = problem.take(np.repeat(np.arange(case.rows), problem.weight.astype(int)))
     found = answers(case, problem, fit(case, replace(repeated, weight=None)))
-    compare(found, expected, tolerance(case), "copies instead of weights")
+    return compare(found, expected, tolerance(case), "copies instead of weights")
 
 
-def _memmap(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
+def _memmap(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
     if case.container == "array":
         mapped = replace(problem, X=on_disk(problem.X), new=on_disk(problem.new))
-        compare(answers(case, mapped, fit(case, mapped)), expected, EXACT, "rows in a memory map")
+        return compare(answers(case, mapped, fit(case, mapped)), expected, EXACT, "rows in a memory map")
+    return None
 
 
-def _dask(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
+def _dask(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
     if case.container not in ("array", "dask"):
-        return
+        return None
     import dask.array as da
 
     new = da.from_array(problem.new, chunks=(3, problem.new.shape[1]))
     with_dask = model.predict_proba(new) if case.is_classifier else model.predict(new)
     name = "predict_proba" if case.is_classifier else "mean"
-    compare({name: with_dask.compute()}, {name: expected[name]}, FIXED, "new rows in a Dask array")
+    gap = compare({name: with_dask.compute()}, {name: expected[name]}, FIXED, "new rows in a Dask array")
     if case.container == "dask" and case.get("inference") == "sparse":
         local = replace(case, container="array")
-        compare(answers(local, problem, fit(local, problem)), expected, EXACT, "rows in a Dask array")
+        gap = compare(answers(local, problem, fit(local, problem)), expected, EXACT, "rows in a Dask array")
+    return gap
 
 
-def _stream(case: Case, problem: Problem, model: Any, expected: Answers) -> None:
+def _stream(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
     if case.get("inference") != "sparse" or case.container == "precomputed":
-        return
+        return None
     half = problem.take(np.arange(case.rows // 2, case.rows))
-    model.partial_fit(inside(case, half.X, half.X), half.y, sample_weight=half.weight)
+    model.partial_fit(training_rows(case, half), half.y, sample_weight=half.weight)
     answers(case, problem, model)
+    return None
 
 
-_RELATIONS: dict[str, Callable[[Case, Problem, Any, Answers], None]] = {
+_RELATIONS: dict[str, Callable[[Case, Problem, Any, Answers], float | None]] = {
     "same_seed": _same_seed,
     "row_order": _row_order,
     "column_order": _column_order,

@@ -9,16 +9,19 @@ from softmargin.inference import INFERENCES
 from softmargin.least_squares import LeastSquares
 
 from .case import BALANCES, COLUMNS, CONTAINERS, COPIES, LABELS, NEW_ROWS, RELATIONS, TARGETS, WEIGHTS, Case
-from .kernels import NAMED, OBJECTS
+from .kernels import NAMED, OBJECTS, STATIONARY
 
 EXPONENTS = (3, -3, 9, -9, 20, -20, 45, -45, 90, -90, 155, -200, 300, -300)
 SAMPLED = ("hmc", "mean_field")
 """Inferences that cost too much for many rows or evaluations."""
-MODERATE = ("ones", "counts", "zeros")
-"""Weights for a loss whose integrals are by quadrature: with extreme ones EP gives up late, after minutes of it."""
+COUNTS = ("ones", "counts", "zeros")
+OF_TARGETS, UNITLESS = ("target_scale", "target_shift", "negated"), ("scale", "shift", "target_scale")
+"""Relations of a regression, and relations that hold where the kernel is in units of the rows' own spread."""
+FEW, SOME, MANY = 7, 14, 24
+"""Rows where an evaluation is dear (sampling, quadrature), mostly, and now and then."""
 MACHINE_LOSSES = {
     "svc": ("hinge", "squared_hinge", "logistic", "probit", LeastSquares.name),
-    "svr": ("epsilon_insensitive", "gaussian", "student_t"),
+    "svr": ("epsilon_insensitive", "gaussian", "gaussian", "epsilon_insensitive", "student_t"),
 }
 
 
@@ -31,42 +34,47 @@ def usually(common: Any, others: Any, share: int = 3) -> st.SearchStrategy[Any]:
 def cases(draw: st.DrawFn, estimator: str | None = None) -> Case:
     """A random case."""
     kind = draw(st.sampled_from(["svc", "svr"])) if estimator is None else estimator
-    container = draw(usually("array", CONTAINERS))
-    settings = draw(_settings(kind, container))
-    few = dict(settings).get("inference") in SAMPLED
-    classes = draw(usually(2, [3, 5], 1)) if kind == "svc" and not few else 2
+    relation = draw(st.sampled_from([name for name in RELATIONS if kind == "svr" or name not in OF_TARGETS]))
+    container = draw(usually("array", CONTAINERS if relation != "copies" else CONTAINERS[:-1]))
+    settings = draw(_settings(kind, container, streams=relation == "stream"))
+    named = list(STATIONARY if relation in UNITLESS else (*NAMED, *OBJECTS))
+    chosen = dict(settings)
+    few = chosen.get("inference") in SAMPLED or chosen.get("loss") == "student_t" or chosen.get("search") == "sample"
+    classes = draw(usually(2, [3, 3, 5], 2)) if kind == "svc" and not few else 2
+    most = FEW if few else draw(usually(SOME, [MANY], 7))
     return Case(
         estimator=kind,
         seed=draw(st.integers(0, 10**6)),
-        rows=draw(st.integers(max(2, classes), 10 if few else 24)),
-        columns=tuple(draw(st.lists(usually("normal", COLUMNS, 1), min_size=1, max_size=4))),
-        x_exponent=draw(usually(0, EXPONENTS)),
-        x_shift=draw(usually(0.0, [-1e3, 1e6, 1e9], 5)),
-        y_exponent=0 if kind == "svc" else draw(usually(0, EXPONENTS)),
+        rows=draw(st.integers(max(2, classes), most)),
+        columns=tuple(draw(st.lists(usually("normal", COLUMNS, 1), min_size=1, max_size=3))),
+        x_exponent=0 if relation == "shift" else draw(usually(0, EXPONENTS)),
+        x_shift=0.0 if relation == "shift" else draw(usually(0.0, [-1e3, 1e6, 1e9], 5)),
+        y_exponent=0 if kind == "svc" or relation == "target_shift" else draw(usually(0, EXPONENTS)),
         classes=classes,
         labels=draw(st.sampled_from(LABELS)) if kind == "svc" else "int",
         balance=draw(st.sampled_from(BALANCES)) if kind == "svc" else "even",
         target=draw(usually("function", TARGETS, 1)) if kind == "svr" else "function",
         copies=draw(usually("none", COPIES, 2)),
-        weights=draw(usually("none", MODERATE if dict(settings).get("loss") == "student_t" else WEIGHTS, 1)),
+        weights=draw(st.sampled_from(COUNTS)) if relation == "copies" else draw(usually("none", WEIGHTS, 1)),
         container=container,
         new=draw(usually("near", NEW_ROWS, 1)),
-        kernel=draw(usually("rbf", [*NAMED, *OBJECTS], 1)),
+        kernel=draw(usually("rbf", named, 1)),
         settings=settings,
-        relation=draw(st.sampled_from(RELATIONS)),
+        relation=relation,
     )
 
 
 @st.composite
-def _settings(draw: st.DrawFn, kind: str, container: str) -> tuple[tuple[str, Any], ...]:
+def _settings(draw: st.DrawFn, kind: str, container: str, *, streams: bool) -> tuple[tuple[str, Any], ...]:
     """Parameters that go together; now and then some that are refused."""
-    if container != "precomputed" and draw(st.integers(0, 7)) == 0:
-        return (("max_iter", draw(st.integers(1, 6))),)  # the default, in all else
-    chosen: dict[str, Any] = {"inference": draw(_inference(kind, container))}
-    _choose(draw, chosen, "loss", MACHINE_LOSSES[kind] if chosen["inference"] not in SAMPLED else (), 1)
+    if container != "precomputed" and not streams and draw(st.integers(0, 11)) == 0:
+        default = (("max_iter", draw(st.integers(1, 3))),)  # and all else as it is
+        return default if draw(st.booleans()) else (*default, ("stack", False))
+    chosen: dict[str, Any] = {"inference": "sparse" if streams else draw(_inference(kind, container))}
+    _choose(draw, chosen, "loss", MACHINE_LOSSES[kind], 1)
     if chosen.get("loss", "hinge") not in ("gaussian", "student_t"):
         _choose(draw, chosen, "C", (1.0, 1e-2, 30.0, 1e3, 1e-6, 1e6), 1)
-    if chosen["inference"] in SAMPLED or draw(st.integers(0, 2)):
+    if chosen["inference"] in SAMPLED or draw(st.integers(0, 4)):
         chosen["search"] = None
         _choose(draw, chosen, "criterion", _criteria(kind), 7)
     else:
@@ -122,8 +130,8 @@ def _searched(draw: st.DrawFn, chosen: dict[str, Any], kind: str, container: str
     rough = "criterion" in chosen and not CRITERIA[chosen["criterion"]].smooth
     if rough or draw(st.integers(0, 4)) == 0:
         chosen["search"] = "random_walk"
-    elif draw(st.integers(0, 5)) == 0:
-        chosen["search"] = "gradient_ascent"
+    else:
+        _choose(draw, chosen, "search", (*["gradient_ascent"] * 9, "sample"), 3)
     chosen["max_iter"] = draw(st.integers(1, 4))
     _choose(draw, chosen, "n_restarts", (1,), 9)
     _choose(draw, chosen, "validation_fraction", (0.2, 0.5), 9)

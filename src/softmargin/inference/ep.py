@@ -137,7 +137,8 @@ class EP(InferenceDefaults):
             ConvergenceWarning,
             stacklevel=2,
         )
-        fallback = Variational().infer(K, y, likelihood, weight)
+        # The last attempt started at the variational sites.
+        fallback = Variational().from_sites(K, y, likelihood, weight, sites)
         return replace(fallback, n_iter=fallback.n_iter + sweeps)
 
     def _attempts(

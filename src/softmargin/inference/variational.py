@@ -78,6 +78,10 @@ class Variational(InferenceDefaults):
         sites = np.zeros(2 * len(y))
         if start is not None and start.site_precision is not None and start.site_shift is not None:
             sites = np.concatenate([start.site_precision, start.site_shift])
+        return self.from_sites(K, y, likelihood, weight, sites)
+
+    def from_sites(self, K: Array, y: Array, likelihood: Likelihood, weight: Array | None, sites: Array) -> Posterior:
+        """Infer the posterior from given sites (tau, nu) of shape (2n,); K has a positive diagonal."""
         state, n_iter, converged = self._iterate(K, y, likelihood, weight, sites)
         if not converged:
             warnings.warn(

@@ -48,6 +48,10 @@ class SearchPolicy:
     """Largest change of a log hyperparameter in one step of gradient ascent [ascent]."""
     patience: int = 15
     """Evaluations without a gain on held-out rows after which a search ends."""
+    fallbacks: int = 10
+    """Evaluations whose inference failed, and whose fallback did not converge either, after which a search ends at its
+    best point if they are more than a tenth of all: the values around it are no function that could be climbed
+    (`tests/fuzz`)."""
     one_thread_rows: int = 1000
     """Rows up to which a fit uses one BLAS thread: small matrices gain nothing from more [evaluation]."""
     temperature_sd: float = 0.5

@@ -11,6 +11,9 @@ from softmargin._parts import Part
 from softmargin.search._protocol import Evaluation, Objective, SearchResult
 from softmargin.search.watch import StopSearch
 
+DIGITS = 1e-9
+"""Relative gain that ends a climb in any case: weights of 1e12 make values of which `tol` nats are below rounding."""
+
 
 @dataclass(frozen=True, repr=False)
 class LBFGS(Part):
@@ -79,7 +82,12 @@ class LBFGS(Part):
                 jac=True,
                 method="L-BFGS-B",
                 bounds=(bounds - start[:, None]) / units[:, None],
-                options={"maxiter": self.max_iter, "ftol": self.tol / size, "gtol": self.tol / scale, "maxls": 12},
+                options={
+                    "maxiter": self.max_iter,
+                    "ftol": max(self.tol / size, DIGITS),
+                    "gtol": self.tol / scale,
+                    "maxls": 12,
+                },
             )
         except StopSearch:
             return SearchResult(*best, n_iter=0, converged=False, stopped=True)

@@ -12,7 +12,7 @@ from softmargin.criteria import Criterion, Problem
 from softmargin.inference import Inference, Posterior
 from softmargin.kernels import evaluate
 from softmargin.policy import POLICY
-from softmargin.search import Callback, Evaluation, ScaledObjective, notify
+from softmargin.search import Callback, Evaluation, ScaledObjective, StopSearch, notify
 from softmargin.search.checkpoint import digest
 from softmargin.tuning.coordinates import Coordinates
 from softmargin.tuning.hyperprior import LogDensity
@@ -55,6 +55,11 @@ class Objective(ScaledObjective):
     _last: Evaluation | None = field(default=None, repr=False)
     _best: Evaluation | None = field(default=None, repr=False)
     """Kept for searches without gradients, which go back to it after every failed step."""
+    _failed: Evaluation | None = field(default=None, repr=False)
+    """The last one whose inference fell back: a climb that starts there asks for it twice."""
+    _calls: int = field(default=0, repr=False)
+    _failures: int = field(default=0, repr=False)
+    """Calls whose inference fell back and did not converge either."""
 
     @property
     def names(self) -> list[str]:
@@ -64,8 +69,9 @@ class Objective(ScaledObjective):
     def __call__(self, z: Array) -> Evaluation:
         """Evaluate at z."""
         z = np.array(z, dtype=float)
-        if self._last is not None and np.array_equal(z, self._last.z):
-            return self._last
+        for known in (self._last, self._failed):
+            if known is not None and np.array_equal(z, known.z):
+                return known
         model = self.coordinates.model(z)
         kernel = evaluate(model.kernel, self.X)
         likelihood = self.criterion.likelihood(model.likelihood)
@@ -90,11 +96,11 @@ class Objective(ScaledObjective):
 
     def memory(self) -> Any:
         """What later evaluations depend on (a checkpoint keeps it)."""
-        return self._last, self._best, list(self.path)
+        return self._last, self._best, list(self.path), self._failed, self._calls, self._failures
 
     def restore(self, memory: Any) -> None:
         """Go on as if the evaluations before `memory` had been made here."""
-        self._last, self._best, path = memory
+        self._last, self._best, path, self._failed, self._calls, self._failures = memory
         self.path[:] = path
 
     def fingerprint(self) -> str:
@@ -115,8 +121,18 @@ class Objective(ScaledObjective):
             self._last = evaluation
             if not self.gradients and (self._best is None or evaluation.value > self._best.value):
                 self._best = evaluation
+        else:
+            self._failed = evaluation
         self.path.append(path_row(evaluation, self.stage, self.coordinates))
-        notify(evaluation, self.callback)
+        notify(evaluation, self.callback, self._give_up)
+
+    def _give_up(self, evaluation: Evaluation) -> None:
+        """End a search among points at which nothing converges, each of which costs as much as a hundred others."""
+        posterior = evaluation.posterior
+        self._calls += 1
+        self._failures += not posterior.converged and posterior.method != self.inference.name
+        if self._failures > max(POLICY.search.fallbacks, self._calls // 10):
+            raise StopSearch
 
 
 @dataclass
