@@ -18,6 +18,7 @@ from .strategies import cases
 
 NOTED = 1e-8
 """Gap of a relation that is kept in the state."""
+SLOW = 2.0
 
 
 @dataclass
@@ -29,6 +30,8 @@ class State:
     seconds: float = 0.0
     """CPU time of all cases."""
     slowest: float = 0.0
+    slow: dict[str, float] = field(default_factory=dict)
+    """CPU time of each case that took more than `SLOW` seconds."""
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     """Number of cases of each estimator and kind of outcome."""
     refusals: dict[str, int] = field(default_factory=dict)
@@ -73,6 +76,8 @@ class State:
         kinds[outcome.kind] += 1
         self.seconds += outcome.seconds
         self.slowest = max(self.slowest, outcome.seconds)
+        if outcome.seconds > SLOW:
+            self.slow[str(number)] = outcome.seconds
         if outcome.kind == "refused":
             refusals = Counter(self.refusals)
             refusals[outcome.note[:60]] += 1
@@ -122,6 +127,7 @@ def merge(paths: list[Path]) -> State:
         total.slowest = max(total.slowest, state.slowest)
         total.checked += state.checked
         total.gaps |= state.gaps
+        total.slow |= state.slow
         total.failures += state.failures
         total.refusals = dict(Counter(total.refusals) + Counter(state.refusals))
         for estimator, kinds in state.counts.items():

@@ -1,5 +1,7 @@
 """The objective: criterion plus prior with its gradient, warm starts, its path, and subspaces of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -9,6 +11,7 @@ from softmargin.inference import EP
 from softmargin.kernels import make_kernel
 from softmargin.likelihoods import Hinge
 from softmargin.policy import POLICY
+from softmargin.search import StopSearch
 from softmargin.tuning import Coordinates, HyperPrior, LogParameters, Objective, Subspace
 
 N, D = 30, 3
@@ -123,3 +126,34 @@ def test_subspace_bounds_always_allow_the_origin():
     full = np.tile([-1.0, 1.0], (D + 3, 1))
     bounds = Subspace(objective, np.full(D + 3, 1.5), np.eye(D + 3)).bounds(full)
     assert np.all(bounds[:, 0] <= 0) and np.all(bounds[:, 1] >= 0)
+
+
+def test_a_search_among_points_that_do_not_converge_gives_up():
+    class Lost(EP):
+        def infer(self, K, y, likelihood, weight=None, start=None):
+            posterior = super().infer(K, y, likelihood, weight, start)
+            return replace(posterior, method="variational", converged=False)
+
+    objective = make_objective()
+    objective.inference = Lost()
+    start = objective.coordinates.start
+    for step in range(POLICY.search.fallbacks):
+        objective(start + 0.01 * step)
+    # The same point again costs nothing.
+    assert objective(start + 0.01 * step).posterior.method == "variational"
+    assert len(objective.path) == POLICY.search.fallbacks
+    with pytest.raises(StopSearch):
+        objective(start - 0.01)
+
+
+def test_a_tenth_of_the_points_may_fail():
+    class Sometimes(EP):
+        def infer(self, K, y, likelihood, weight=None, start=None):
+            posterior = super().infer(K, y, likelihood, weight, start)
+            fails = len(objective.path) % 12 == 0
+            return replace(posterior, method="variational", converged=False) if fails else posterior
+
+    objective = make_objective()
+    objective.inference = Sometimes(tol=1e-4)
+    for step in range(12 * (POLICY.search.fallbacks + 3)):
+        objective(objective.coordinates.start + 1e-3 * step)

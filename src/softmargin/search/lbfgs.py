@@ -11,7 +11,7 @@ from softmargin._parts import Part
 from softmargin.search._protocol import Evaluation, Objective, SearchResult
 from softmargin.search.watch import StopSearch
 
-DIGITS = 1e-9
+DIGITS = 1e-12
 """Relative gain that ends a climb in any case: weights of 1e12 make values of which `tol` nats are below rounding."""
 
 
