@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command; the exit code is 1 if a case fails."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--cases", type=int, default=100_000, help="stop after so many, earlier calls included")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so much CPU time of this call")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop this call after so much time")
     parser.add_argument("--state", type=Path, default=STATE, help="file of the state between calls (build/fuzz*.json)")
     parser.add_argument("--first", type=int, default=0, help="number of the first case of a new state")
     parser.add_argument("--record", action="store_true", help="write the table to tests/fuzz/RESULTS.md")

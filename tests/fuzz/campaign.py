@@ -90,9 +90,9 @@ def draw_case(number: int) -> Case:
 
 
 def run(n_cases: int, path: Path, *, seconds: float, say: Callable[[str], object], first: int = 0) -> State:
-    """Continue until `n_cases` have been run, or for some CPU time; a new state begins with the case `first`."""
-    state, start = State.read(path, first), time.process_time()
-    while state.n_cases < n_cases and time.process_time() - start < seconds:
+    """Continue until `n_cases` have been run, or for some time; a new state begins with the case `first`."""
+    state, start = State.read(path, first), time.monotonic()
+    while state.n_cases < n_cases and time.monotonic() - start < seconds:
         number = state.start + state.n_cases
         case = draw_case(number)
         if state.running == number:
