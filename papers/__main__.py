@@ -1,7 +1,6 @@
 """Run papers by name: ``python -m papers [NAME ...] [--full] [--budget SECONDS]``; without a name, all of them."""
 
 import argparse
-import os
 import shutil
 from importlib import import_module
 from pathlib import Path
@@ -40,25 +39,17 @@ def main() -> None:
         title = (module.__doc__ or name).strip().splitlines()[0]
         print(f"{name}: {title}", flush=True)
         pieces = Pieces(options.out / "pieces" / mode, options.budget, options.partial)
-        start = _seconds()
         try:
             with threadpool_limits(1):
                 claims = module.run(options.out, pieces, full=options.full)
         except OutOfBudgetError as left:
             print(f"  stopped before {left}; run the same command again to go on", flush=True)
             return
-        # Pieces of earlier runs count with what they took then.
-        seconds = _seconds() - start + pieces.earlier
         # After every paper, so that an interrupted run keeps what it has.
-        update(options.results, {name: section(title, claims, seconds, full=options.full)}, NAMES)
+        update(options.results, {name: section(title, claims, pieces.seconds, full=options.full)}, NAMES)
         for claim in claims:
             print(f"  {claim.item}: {claim.agrees}: {claim.ours}", flush=True)
     print(f"summary: {options.results}; pictures: {options.out}")
-
-
-def _seconds() -> float:
-    """CPU seconds of this process and of the workers that have ended."""
-    return sum(os.times()[:4])
 
 
 if __name__ == "__main__":

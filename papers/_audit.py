@@ -49,6 +49,7 @@ SOLLICH_2002 = """
 5 | links of a examples | src/softmargin/evidence/chaining.py | evidence/test_log_evidence.py::test_wrong_chaining_is_named
 5 | eigenvector representation, small eigenvalues discarded | src/softmargin/evidence/chaining.py | evidence/test_log_evidence.py::test_sampling_agrees_with_exact_values
 5 | beta representation theta = K Y beta | src/softmargin/evidence/chaining.py | evidence/test_log_evidence.py::test_sampling_agrees_with_exact_values
+5 | Laplace and chaining with the normalised class probability as likelihood | src/softmargin/inference/modes/kinked_curvature.py | inference/test_laplace.py::test_normalised_hinge_against_quadrature
 5 | about 1,000 sweeps a link | papers/_surfaces.py | papers: Figure 5
 5 | gradients of Q, N(X) and Nhat by averages | src/softmargin/evidence/gradients.py | evidence/test_gradients.py::test_gradients_agree_with_differences
 6, eq. 33 | class probability averaged over the posterior | src/softmargin/inference/posterior.py | estimators/test_class_prediction.py::test_averaged_probability_is_the_integral

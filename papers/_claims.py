@@ -10,12 +10,13 @@ from pathlib import Path
 
 from papers._audit import appendix
 
-VERDICTS = ("yes", "partly", "no", "not run")
+VERDICTS = ("yes", "partly", "no", "elsewhere", "not run")
 INTRODUCTION = """# What the papers claim, and what we measure
 
 Written by `python -m papers`, never by hand; `python -m papers NAME` renews one section. Pictures go to `papers/out/`.
-Claims are put in our own words. "Paper" is the paper's number, or what its text says where it gives none;
-"agrees" is "yes", "partly", "no" or "not run". By default trials are few; `--full` uses the papers' counts.
+Claims are put in our own words. "Paper" is the paper's number, or what its text says where it gives none; "agrees" is
+"yes", "partly", "no", "elsewhere" (counted in another row) or "not run". By default trials are fewer than the papers';
+`--full` uses the papers' counts.
 
 How far to trust the verdicts:
 
@@ -51,7 +52,7 @@ class Claim:
         What is claimed, in our words.
     theirs, ours : str
         The paper's number and ours.
-    agrees : {"yes", "partly", "no", "not run"} or bool
+    agrees : {"yes", "partly", "no", "elsewhere", "not run"} or bool
     why : str
         Settings that the paper leaves open, or the reason for a disagreement.
     """
@@ -80,7 +81,8 @@ def verdict(*conditions: bool) -> str:
 def section(title: str, claims: Iterable[Claim], seconds: float, *, full: bool) -> str:
     """One paper's heading and table in Markdown."""
     claims = list(claims)
-    counts = ", ".join(f"{sum(c.agrees == v for c in claims)} {v}" for v in VERDICTS)
+    tally = {v: sum(c.agrees == v for c in claims) for v in VERDICTS}
+    counts = ", ".join(f"{n} {v}" for v, n in tally.items() if n or v != "elsewhere")
     mode = "the papers' counts (--full)" if full else "reduced counts"
     head = f"## {title}\n\n{len(claims)} rows: {counts}. Run with {mode}; {seconds:.0f} CPU seconds; "
     head += f"{datetime.now(UTC):%Y-%m-%d}; {machine()}.\n"

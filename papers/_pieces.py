@@ -34,26 +34,35 @@ class Pieces:
     budget: float = float("inf")
     partial: bool = False
     """Whether rows whose pieces are missing are written as "not run" instead of stopping the run."""
-    earlier: float = 0.0
-    """CPU seconds that pieces from files had taken."""
     started: float = field(default_factory=lambda: _seconds())
+    taken: dict[str, float] = field(default_factory=dict)
+    """CPU seconds of each piece that was asked for, whenever it was computed, without those of the pieces in it."""
+    _now: float = 0.0
+    """CPU seconds of the pieces computed by this process."""
 
     def __call__(self, key: str, make: Callable[[], Any]) -> Any:
         """The result of a piece: from its file, or computed now."""
         path = self.folder / f"{key}.pickle"
         if path.exists():
-            taken, result = pickle.loads(path.read_bytes())
-            self.earlier += taken
+            self.taken[key], result = pickle.loads(path.read_bytes())
             return result
         if _seconds() - self.started > self.budget:
             raise OutOfBudgetError(key)
-        before = _seconds()
+        before, others = _seconds(), self._now
         result = make()
+        # Pieces that this one asked for count on their own.
+        self.taken[key] = _seconds() - before - (self._now - others)
+        self._now += self.taken[key]
         self.folder.mkdir(parents=True, exist_ok=True)
         partial = path.with_suffix(".part")
-        partial.write_bytes(pickle.dumps((_seconds() - before, result)))
+        partial.write_bytes(pickle.dumps((self.taken[key], result)))
         partial.replace(path)
         return result
+
+    @property
+    def seconds(self) -> float:
+        """CPU seconds of the pieces, and of what this process did besides."""
+        return sum(self.taken.values()) + _seconds() - self.started - self._now
 
     def claims(self, item: str, make: Callable[[], list[Claim]]) -> list[Claim]:
         """The claims of an experiment, or one that says which piece is missing."""

@@ -85,11 +85,11 @@ def run_trials(name: str, counts: tuple[int, int, int, int], pieces: Pieces) -> 
         for first in range(0, n_walks, 5):
             seeds = range(first, min(first + 5, n_walks))
             trials[column] += pieces(
-                f"{name}-{column}-{first}",
+                f"{name}-{column}-{sweeps}-{first}",
                 lambda seeds=seeds, column=column: [_gold.walk(_gold.load(name), column, s, sweeps) for s in seeds],
             )
     for seed in range(n_ascents):
-        ascent = pieces(f"{name}-ascent-{seed}", lambda seed=seed: _gold.ascend(_gold.load(name), seed, steps))
+        ascent = pieces(f"{name}-ascent-{steps}-{seed}", lambda seed=seed: _gold.ascend(_gold.load(name), seed, steps))
         trials["Evid grad"].append(ascent)
     return trials
 

@@ -1,17 +1,22 @@
 """Laplace's approximation: against its own formulas, quadrature, and central differences of its evidence."""
 
+from dataclasses import dataclass
+from typing import ClassVar
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
 from softmargin.criteria.loo import cavities
+from softmargin.evidence import log_evidence
 from softmargin.inference import get_inference
 from softmargin.inference.laplace import Laplace
-from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge
+from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge, SquaredLink
 
 UNREGULARISED = Laplace(regularised=False)
 LOSSES = [Hinge(0.8), Hinge(5.0), SquaredHinge(1.5), SquaredHinge(20.0), EpsilonInsensitive(4.0, 0.2), Logistic(2.0)]
+LINKS = [Link(0.8), Link(2.0), SquaredLink(0.8), SquaredLink(2.0)]
 
 
 def problem(likelihood, n=40, seed=0, weighted=False):
@@ -28,7 +33,7 @@ def problem(likelihood, n=40, seed=0, weighted=False):
     return gram, y, rng.integers(1, 4, n).astype(float) if weighted else None
 
 
-@pytest.mark.parametrize("likelihood", LOSSES, ids=str)
+@pytest.mark.parametrize("likelihood", [*LOSSES, *LINKS], ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("laplace", [Laplace(), UNREGULARISED], ids=repr)
 def test_gradient_is_that_of_the_evidence(likelihood, weighted, laplace):
@@ -102,7 +107,7 @@ def test_squared_hinge_precisions_follow_equation_17():
     assert np.allclose(sharp.site_precision[slack > 1e-6], 3)
 
 
-@pytest.mark.parametrize("likelihood", LOSSES, ids=str)
+@pytest.mark.parametrize("likelihood", [*LOSSES, *LINKS], ids=str)
 def test_moments_are_those_of_the_gaussian_with_these_sites(likelihood):
     gram, y, weight = problem(likelihood, weighted=True)
     K = gram([0.5, -0.2]) + 1e-6 * np.eye(len(y))
@@ -137,12 +142,13 @@ def test_one_row_is_near_the_integral(k, likelihood, bound):
     assert abs(approx - np.log(exact[0])) < bound
 
 
-@pytest.mark.parametrize("likelihood", [Hinge(2.0), SquaredHinge(2.0)], ids=str)
+@pytest.mark.parametrize("likelihood", [Hinge(2.0), SquaredHinge(2.0), Link(0.8)], ids=str)
 def test_evidence_is_continuous_where_the_support_set_changes(likelihood):
     gram, y, _ = problem(likelihood)
     path = np.linspace(-0.3, 0.3, 1001)
     posteriors = [Laplace().infer(gram([0.5, s]), y, likelihood) for s in path]
-    sets = np.array([p.beta != 0 for p in posteriors])
+    # Rows with weights; for the normalised hinge, which has no others, rows below the margin or on it.
+    sets = np.array([(p.beta != 0) & (y * p.mean < 1 + 1e-9) for p in posteriors])
     assert np.count_nonzero(np.any(sets[1:] != sets[:-1], axis=1)) > 5
     values = np.array([p.log_evidence for p in posteriors])
     # A jump would not shrink with the step; the largest step of a continuous curve is its slope times the spacing.
@@ -153,8 +159,58 @@ def test_evidence_is_continuous_where_the_support_set_changes(likelihood):
 
 
 def test_unknown_curvature_is_refused():
+    @dataclass(frozen=True)
+    class Kinked(Logistic):
+        is_smooth: ClassVar[bool] = False
+
     with pytest.raises(TypeError, match="Use inference='ep'"):
-        Laplace().infer(np.eye(2), np.array([1.0, -1.0]), Link(1.0))
+        Laplace().infer(np.eye(2), np.array([1.0, -1.0]), Kinked(1.0))
+
+
+@pytest.mark.parametrize("link", [Link, SquaredLink], ids=lambda cls: cls.name)
+@pytest.mark.parametrize("C", [0.3, 1.0, 2.0, 5.0])
+def test_normalised_likelihoods_of_one_row_are_near_one_half(link, C):
+    """A single label says nothing about itself: the exact evidence is 1/2 whatever the kernel."""
+    for k in (0.3, 1.0, 4.0, 20.0):
+        approx = Laplace().infer(np.array([[k]]), np.array([1.0]), link(C)).log_evidence
+        assert abs(approx - np.log(0.5)) < 0.3
+
+
+def test_flat_normalised_hinge_is_exact():
+    """C sqrt(K) -> 0: the log likelihood is linear over the prior's width, and Laplace's approximation exact."""
+    gram, y, _ = problem(Link(1.0), n=3)
+    K = 1e-3 * gram([0.0, 0.0])
+    exact = log_evidence(K, y, 0.5, loss="link", method="exact").value
+    assert Laplace().infer(K, y, Link(0.5)).log_evidence == pytest.approx(exact, abs=1e-5)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_normalised_hinge_against_quadrature(n):
+    """A tenth of a nat for each row."""
+    for seed in range(3):
+        gram, y, _ = problem(Link(1.0), n=n, seed=seed)
+        K = gram([0.7, 0.3]) + 0.1 * np.eye(n)
+        for C in (0.5, 1.5):
+            exact = log_evidence(K, y, C, loss="link", method="exact").value
+            assert abs(log_evidence(K, y, C, loss="link", method="laplace").value - exact) < 0.1 * n
+
+
+def test_precision_at_the_kink_of_the_normalised_hinge_is_that_of_its_flanks():
+    """One row at y f = 1: exponentials with the rates a and J - a, and the curvature of both sides in between."""
+    K, y, C = np.array([[20.0]]), np.array([1.0]), 2.0
+    posterior = Laplace().infer(K, y, Link(C))
+    assert posterior.mean[0] == pytest.approx(1.0, abs=1e-9)
+    slope, h = C / (1 + np.exp(2 * C)), 1e-5
+    a = posterior.beta[0] - slope
+    assert 0 < a < slope
+    flanks = quad(lambda d: np.exp(-a * d), 0, np.inf)[0] + quad(lambda d: np.exp((slope - a) * d), -np.inf, 0)[0]
+
+    def curvature(z):
+        f = np.array([z - h, z, z + h])
+        return -np.diff(Link(C).log_prob(np.ones(3), f), 2)[0] / h**2
+
+    sides = (1 - a / slope) * curvature(1 + 2 * h) + a / slope * curvature(1 - 2 * h)
+    assert posterior.site_precision[0] == pytest.approx(2 * np.pi / flanks**2 + sides, rel=1e-4)
 
 
 def test_is_registered():

@@ -1,7 +1,10 @@
 import warnings
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, SVR
@@ -173,10 +176,60 @@ def test_warns_with_a_remedy_when_the_cap_is_reached():
         MAP(max_iter=1).infer(1e3 * K, y, Logistic(100.0))
 
 
+@dataclass(frozen=True)
+class Kinked(Logistic):
+    """A likelihood that says it has kinks and nothing about them."""
+
+    is_smooth: ClassVar[bool] = False
+
+
 def test_likelihood_without_a_mode_of_these_forms():
     K, y = small_problem(Hinge())
-    with pytest.raises(TypeError, match="Link does not implement dual"):
-        MAP().infer(K, y, Link(1.0))
+    with pytest.raises(TypeError, match="Kinked does not implement dual"):
+        MAP().infer(K, y, Kinked(1.0))
+
+
+@pytest.mark.parametrize("C", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_normalised_hinge_reaches_a_maximum_with_rows_at_its_kink(C, weighted):
+    """No small change of f goes up, the optimality conditions hold, and a general search finds nothing near by."""
+    K, y = small_problem(Hinge(), n=12)
+    rng = np.random.default_rng(1)
+    weight = rng.uniform(0.5, 2.0, len(y)) if weighted else None
+    link = Link(C)
+    found = MAP(tol=1e-12).infer(K, y, link, weight)
+    assert found.converged
+
+    def value(beta):
+        f = K @ beta
+        return float(link.log_prob(y, f, weight).sum() - 0.5 * beta @ f)
+
+    assert found.log_evidence == pytest.approx(value(found.beta))
+    for size in (1e-4, 1e-2):
+        others = [value(found.beta + size * rng.standard_normal(len(y))) for _ in range(50)]
+        assert max(others) < found.log_evidence
+    polished = minimize(lambda beta: -value(beta), found.beta, method="Nelder-Mead", options={"maxiter": 3000})
+    assert -polished.fun <= found.log_evidence + 1e-9
+    # Between the slopes of the two sides at the kink, on the slope elsewhere.
+    alpha, z = y * found.beta, y * found.mean
+    kink, slope = link.kink(y, weight), y * link.derivatives(y, found.mean, weight).slope
+    on = np.abs(z - 1) < 1e-7
+    np.testing.assert_allclose(alpha[~on], slope[~on], rtol=1e-6)
+    assert np.all(alpha[on] > kink.slope[on] * (1 - 1e-9)) and np.all(alpha[on] < 2 * kink.slope[on] * (1 + 1e-9))
+    if C < 4:
+        assert on.any()
+
+
+def test_two_rows_of_the_normalised_hinge_against_a_grid():
+    K, y = np.array([[3.0, 1.0], [1.0, 2.0]]), np.array([1.0, -1.0])
+    grid = np.linspace(-4, 4, 401)
+    f = np.stack(np.meshgrid(grid, grid, indexing="ij"), axis=-1)
+    for C in (0.5, 1.0, 3.0):
+        prior = -0.5 * np.einsum("abi,ij,abj->ab", f, np.linalg.inv(K), f)
+        values = prior + sum(Link(C).log_prob(y[i], f[..., i]) for i in (0, 1))
+        found = MAP(tol=1e-12).infer(K, y, Link(C))
+        assert found.log_evidence >= values.max()
+        assert found.log_evidence == pytest.approx(values.max(), abs=1e-3)
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS[:3], ids=lambda li: li.name)

@@ -88,7 +88,8 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
 
     def _has_machine(self, loss: PartLike) -> bool:
         """Whether a likelihood is for this kind of target, and its most probable function can be found."""
-        return loss.is_classifier == self._is_classifier and (loss.is_smooth or loss.dual(np.ones(1)) is not None)
+        has_mode = loss.is_smooth or loss.dual(np.ones(1)) is not None
+        return has_mode and loss.is_classifier == self._is_classifier and not loss.is_link
 
     def _inferences(self) -> Attributes:
         known = INFERENCES | {Sparse.name: Sparse}

@@ -9,7 +9,9 @@ with T = diag(tau) the curvature of the log-likelihood at f*, or what stands for
   (with ``regularised=False`` det(T K) over these rows in the place of det(I + T K): Sollich 2002, eq. 31);
 - epsilon-insensitive: the same with |b| for alpha, at rows on the edge of the tube, where the kink is the same one;
 - squared hinge: C exp(-a/(1 - y f*)) at support vectors (Gold & Sollich 2003, eq. 17);
-- smooth likelihoods (logistic, Gaussian, Student's t): minus the second derivative.
+- smooth likelihoods (logistic, Gaussian, Student's t): minus the second derivative;
+- normalised hinge (Sollich 2002, eq. 11): minus the second derivative, and at the kink y f = 1 the hinge's formula with
+  the jump of the slope in the place of C (`modes/kinked_curvature.py`).
 
 Gradients differentiate f* and tau implicitly through the active set: exact wherever the set does not change.
 """
@@ -30,6 +32,7 @@ from softmargin._linalg import (
 )
 from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference.map import MAP, dual_problem
+from softmargin.inference.modes import KinkedCurvature, kinked_curvature
 from softmargin.inference.posterior import Posterior
 from softmargin.inference.sites.gaussian import site_gaussian
 from softmargin.likelihoods import Likelihood
@@ -48,9 +51,9 @@ class Laplace(InferenceDefaults):
     smoothing : float
         The constant a of the squared hinge's smoothed curvature; a -> 0 gives the jump of the true one.
     regularised : bool
-        Whether the identity is added to T K in the determinant at the marginal rows of a loss with a kink (Sollich
-        2002, eq. 32). Without it (eq. 31) the linear terms alone are integrated, and the evidence diverges where a row
-        becomes marginal or ceases to be so. Predictions do not depend on it, nor do losses without a kink.
+        Whether the identity is added to T K in the determinant at the marginal rows of the hinge and of the tube
+        (Sollich 2002, eq. 32). Without it (eq. 31) the linear terms alone are integrated, and the evidence diverges
+        where a row becomes marginal or ceases to be so. Predictions do not depend on it, nor do other losses.
     tol : float
         Relative duality gap of the SVM.
     gradients : bool
@@ -86,12 +89,16 @@ class Laplace(InferenceDefaults):
     ) -> Posterior:
         """Infer the posterior over the latent values; see `Inference.infer`."""
         check_likelihood(self, likelihood)
-        if not likelihood.is_smooth and likelihood.site_precision_at_map(np.ones(1), np.ones(1), 1.0) is None:
+        kink = likelihood.kink(y, weight)
+        has_kinks = not likelihood.is_smooth and kink is None
+        if has_kinks and likelihood.site_precision_at_map(np.ones(1), np.ones(1), 1.0) is None:
             raise TypeError(
                 "inference 'laplace' needs what stands for the curvature at the kinks of a likelihood, and "
                 f"{type(likelihood).__name__} does not implement site_precision_at_map. Use inference='ep' with it"
             )
         mode = MAP(tol=self.tol, gradients=self.gradients).infer(K, y, likelihood, weight, start)
+        if kink is not None:
+            return _curved_kink(K, mode, kinked_curvature(y, likelihood, kink, weight, mode))
         if likelihood.is_smooth:
             return _smooth(K, y, likelihood, weight, mode)
         return _kinked(K, y, likelihood, weight, mode, self)
@@ -143,6 +150,14 @@ def _smooth(K: Array, y: Array, likelihood: Likelihood, weight: Array | None, mo
     half = np.outer(u, 0.5 * mode.beta)
     by_params = W.d_params @ on_tau + W.slope_d_params @ (K @ u)
     return _add_gradient(posterior, mode, half + half.T, by_params)
+
+
+def _curved_kink(K: Array, mode: Posterior, curvature: KinkedCurvature) -> Posterior:
+    """A likelihood that is curved on both sides of a kink: rows at the kink stay there, the others move."""
+    posterior, on_tau = _gaussian(K, mode, curvature.tau)
+    if on_tau is None:
+        return posterior
+    return _add_gradient(posterior, mode, *curvature.pull_back(K, mode.beta, on_tau))
 
 
 def _solve(K: Array, posterior: Posterior, g: Array) -> Array:

@@ -1,8 +1,9 @@
 """The support vector machine itself: the most probable latent function (Sollich 2002, section 3; MAP).
 
 For likelihoods with kinks (hinge, squared hinge, epsilon-insensitive) the dual problem that they give is solved to a
-relative duality gap; for smooth ones, Newton's equations. The value is ln Q* of Gold & Sollich 2003, section 3,
-in nats for all rows together: sum_i ln p(y_i | f_i) - beta'K beta / 2, normalising constants included.
+relative duality gap; for smooth ones, Newton's equations; for the normalised hinge both in turn. The value is ln Q* of
+Gold & Sollich 2003, section 3, in nats for all rows together: sum_i ln p(y_i | f_i) - beta'K beta / 2, normalising
+constants included.
 """
 
 import warnings
@@ -14,8 +15,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array
-from softmargin.inference._newton import newton_map
 from softmargin.inference._protocol import InferenceDefaults, check_likelihood
+from softmargin.inference.modes import kinked_newton_map, newton_map
 from softmargin.inference.posterior import Posterior
 from softmargin.likelihoods import Likelihood
 from softmargin.svm import BoxProblem, DualSolution, solve_dual
@@ -103,8 +104,13 @@ class MAP(InferenceDefaults):
         """Find the most probable latent values; see `Inference.infer`. A row of weight 0 is a removed row."""
         check_likelihood(self, likelihood)
         beta0 = None if start is None else start.beta
-        if likelihood.is_smooth:
-            beta, mean, n_iter, converged = newton_map(K, y, likelihood, weight, beta0, self.tol, self.max_iter)
+        kink = likelihood.kink(y, weight)
+        if likelihood.is_smooth or kink is not None:
+            settings = weight, beta0, self.tol, self.max_iter
+            if kink is None:
+                beta, mean, n_iter, converged = newton_map(K, y, likelihood, *settings)
+            else:
+                beta, mean, n_iter, converged = kinked_newton_map(K, y, likelihood, kink, *settings)
             if not converged:
                 _warn(f"Newton's method did not converge in {n_iter} steps")
         else:

@@ -8,6 +8,7 @@ from typing import Any
 from softmargin.likelihoods._defaults import LikelihoodDefaults as LikelihoodDefaults
 from softmargin.likelihoods._protocol import Derivatives as Derivatives
 from softmargin.likelihoods._protocol import ExpectedLogProb as ExpectedLogProb
+from softmargin.likelihoods._protocol import Kink as Kink
 from softmargin.likelihoods._protocol import Likelihood as Likelihood
 from softmargin.likelihoods._protocol import MapCurvature as MapCurvature
 from softmargin.likelihoods._protocol import TiltedMoments as TiltedMoments

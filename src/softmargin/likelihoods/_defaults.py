@@ -15,6 +15,7 @@ from softmargin.likelihoods._protocol import (
     Array,
     Derivatives,
     ExpectedLogProb,
+    Kink,
     Likelihood,
     MapCurvature,
     TiltedMoments,
@@ -54,6 +55,8 @@ class LikelihoodDefaults(NoiseDefaults, Part):
     """Whether `log_prob` has a continuous second derivative in f, so that Newton's method finds its maxima."""
     is_normalised: ClassVar[bool] = True
     """Whether p sums (integrates) to one over y; if not, `log_v` and `d_log_v` give ln of the sum."""
+    is_link: ClassVar[bool] = False
+    """Whether this is the normalised form of a loss: for predictions and the link evidence, not a loss to fit with."""
     slack_power: ClassVar[int | None] = None
     """p, where the loss is max(1 - y f, 0)^p / p: what the criteria of the support vector machine are defined for."""
     param_units: ClassVar[dict[str, float]] = {}
@@ -130,6 +133,10 @@ class LikelihoodDefaults(NoiseDefaults, Part):
 
         Else tau and its derivatives with respect to alpha and C, each of shape (n_free,), at the free rows.
         """
+        return None
+
+    def kink(self, y: Array, weight: Array | None = None) -> Kink | None:
+        """Return the kink at y f = 1 of a likelihood that is curved on both sides of it: none."""
         return None
 
     def d_map_value_d_params(self, y: Array, f: Array, weight: Array | None, beta: Array) -> Array:

@@ -83,6 +83,19 @@ class MapCurvature(NamedTuple):
     """The derivatives of the slope of `log_prob` with respect to the parameters at fixed f, shape (n_params, n)."""
 
 
+class Kink(NamedTuple):
+    """Where the slope of `log_prob` in y f falls at once: at y f = 1, the margin."""
+
+    slope: Array
+    """Just above the margin, shape (n,)."""
+    jump: Array
+    """How much larger it is just below, shape (n,)."""
+    slope_d_params: Array
+    """Shape (n_params, n)."""
+    jump_d_params: Array
+    """Shape (n_params, n)."""
+
+
 @runtime_checkable
 class Likelihood(Protocol):
     """A frozen dataclass of its own parameters; see the module's docstring for the conventions."""
@@ -95,6 +108,8 @@ class Likelihood(Protocol):
     """Whether `log_prob` has a continuous second derivative in f."""
     is_normalised: ClassVar[bool]
     """Whether p sums (integrates) to one over y."""
+    is_link: ClassVar[bool]
+    """Whether this is the normalised form of a loss, which estimators do not fit with."""
     slack_power: ClassVar[int | None]
     """p, where the loss is max(1 - y f, 0)^p / p."""
     param_units: ClassVar[dict[str, float]]
@@ -135,6 +150,10 @@ class Likelihood(Protocol):
 
     def site_precision_at_map(self, alpha: Array, C: Array, smoothing: float) -> tuple[Array, Array, Array] | None:
         """The same for likelihoods with a dual problem, at its free rows; None if there is nothing."""
+        ...
+
+    def kink(self, y: Array, weight: Array | None = None) -> Kink | None:
+        """The kink of a likelihood that is curved on both sides of it; None if there is none (map, laplace)."""
         ...
 
     def d_map_value_d_params(self, y: Array, f: Array, weight: Array | None, beta: Array) -> Array:

@@ -1,28 +1,24 @@
 """The hinge's normalised class probability P(y | f) = sigmoid(C [l(-y f) - l(y f)]) (Sollich 2002, eq. 11).
 
 As a likelihood of its own it gives the *link evidence*; averaged over a posterior it gives the predictive
-class probability (Sollich 2002, eq. 33). It is not log-concave at y f = -1, so EP sites can be negative.
+class probability (Sollich 2002, eq. 33). It is not log-concave at y f = -1, so EP sites can be negative, and the
+posterior can have several maxima. At y f = 1 its slope falls from 2 C q to C q, q = sigmoid(-2 C): rows gather there as
+the hinge's do at their margin.
 """
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, log_expit
+from scipy.special import expit
 
-from softmargin.likelihoods._defaults import LikelihoodDefaults
-from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
-from softmargin.likelihoods.integrals.expected_sigmoid import expected_log_sigmoid
-from softmargin.likelihoods.integrals.sigmoid_quadrature import (
-    HINGE_LINK,
-    SQUARED_LINK,
-    sigmoid_moments,
-)
-from softmargin.policy import POLICY, Range
+from softmargin.likelihoods._protocol import Array, Kink
+from softmargin.likelihoods._sigmoid import SigmoidDefaults
+from softmargin.likelihoods.integrals.sigmoid_quadrature import HINGE_LINK, SQUARED_LINK
 
 
 @dataclass(frozen=True)
-class Link(LikelihoodDefaults):
+class Link(SigmoidDefaults):
     """Normalised hinge: ln-odds C (f + clip(f, -1, 1)).
 
     Parameters
@@ -37,13 +33,9 @@ class Link(LikelihoodDefaults):
     array([0.8808, 0.1192])
     """
 
-    C: float = 1.0
-
     name: ClassVar[str] = "link"
-    param_names: ClassVar[tuple[str, ...]] = ("C",)
-    param_bounds: ClassVar[dict[str, Range]] = {"C": POLICY.likelihood.C}
-    is_classifier: ClassVar[bool] = True
     is_smooth: ClassVar[bool] = False
+    is_link: ClassVar[bool] = True
     _kind: ClassVar[int] = HINGE_LINK
 
     def odds(self, z: Array) -> tuple[Array, Array, Array]:
@@ -51,47 +43,16 @@ class Link(LikelihoodDefaults):
         inside = np.abs(z) <= 1
         return z + np.clip(z, -1, 1), np.where(inside, 2.0, 1.0), np.zeros_like(z)
 
-    def prob(self, y: Array | float, f: Array) -> Array:
-        """P(y | f)."""
-        return expit(self.C * self.odds(y * f)[0])
-
-    def log_prob(self, y: Array, f: Array, weight: Array | None = None) -> Array:
-        """Return w ln P(y | f)."""
-        w = 1.0 if weight is None else weight
-        return w * log_expit(self.C * self.odds(y * f)[0])
-
-    def derivatives(self, y: Array, f: Array, weight: Array | None = None) -> Derivatives:
-        """Return slope and curvature of `log_prob` in f (kinks at +-1 aside)."""
-        w = 1.0 if weight is None else weight
-        r, dr, d2r = self.odds(y * f)
-        q = expit(-self.C * r)
-        return Derivatives(w * self.C * y * dr * q, w * q * (self.C * d2r - (self.C * dr) ** 2 * (1 - q)))
-
-    def d_log_prob_d_params(self, y: Array, f: Array, weight: Array | None = None) -> Array:
-        """d log_prob / dC, shape (1, n)."""
-        w = 1.0 if weight is None else weight
-        r = self.odds(y * f)[0]
-        return np.atleast_2d(w * r * expit(-self.C * r))
-
-    def tilted_moments(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedMoments:
-        """Integrate P(y | f)^w against N(f; m, v), by quadrature."""
-        y, m, v, w = _rows(y, m, v, weight)
-        log_z, d_mean, d2_mean, d_C = sigmoid_moments(y * m, v, float(self.C), w, self._kind)
-        return TiltedMoments(log_z, y * d_mean, d2_mean, d_C[None])
-
-    def expected_log_prob(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> ExpectedLogProb:
-        """Average w ln P(y | f) over f ~ N(m, v), by quadrature."""
-        y, m, v, w = _rows(y, m, v, weight)
-        value, d_mean, d_var, d_C = expected_log_sigmoid(y * m, v, float(self.C), w, self._kind)
-        return ExpectedLogProb(value, y * d_mean, d_var, d_C[None])
-
-    def log_odds(self, f: Array) -> Array:
-        """ln P(+1 | f)/P(-1 | f) = C r(f)."""
-        return self.C * self.odds(f)[0]
+    def kink(self, y: Array, weight: Array | None = None) -> Kink | None:
+        """Return the kink at y f = 1: the slope falls from 2 C q to C q, q = sigmoid(-2 C)."""
+        w = np.ones_like(y) if weight is None else np.asarray(weight, dtype=float)
+        q = expit(-2 * self.C)
+        size, by_C = self.C * q * w, np.atleast_2d((q - 2 * self.C * q * (1 - q)) * w)
+        return Kink(size, size, by_C, by_C)
 
 
 @dataclass(frozen=True)
-class SquaredLink(Link):
+class SquaredLink(SigmoidDefaults):
     """Normalised squared hinge: ln-odds 2 C f inside ``|f| <= 1``, ``C sign(f) (1 + |f|)^2 / 2`` outside.
 
     Parameters
@@ -101,6 +62,9 @@ class SquaredLink(Link):
     """
 
     name: ClassVar[str] = "squared_link"
+    # Its slope is continuous; Newton's method takes the jumps of the curvature at +-1 in its stride.
+    is_smooth: ClassVar[bool] = True
+    is_link: ClassVar[bool] = True
     _kind: ClassVar[int] = SQUARED_LINK
 
     def odds(self, z: Array) -> tuple[Array, Array, Array]:
@@ -111,12 +75,3 @@ class SquaredLink(Link):
             np.where(inside, 2.0, size),
             np.where(inside, 0.0, sign),
         )
-
-
-def _rows(y: Array, m: Array, v: Array, weight: Array | None) -> tuple[Array, ...]:
-    """Broadcast to contiguous float arrays of one shape, as the compiled loops want them."""
-    w = np.ones(np.shape(m)) if weight is None else weight
-    rows = [np.ascontiguousarray(a, dtype=float) for a in (y, m, v, w)]
-    if any(a.shape != rows[1].shape for a in rows):
-        rows = [np.array(a) for a in np.broadcast_arrays(*rows)]
-    return tuple(rows)

@@ -7,12 +7,11 @@ import numpy as np
 from scipy.special import expit
 
 from softmargin.likelihoods._protocol import Array, MapCurvature
-from softmargin.likelihoods.integrals.sigmoid_quadrature import LOGISTIC
-from softmargin.likelihoods.link import Link
+from softmargin.likelihoods._sigmoid import SigmoidDefaults
 
 
 @dataclass(frozen=True)
-class Logistic(Link):
+class Logistic(SigmoidDefaults):
     """Logistic likelihood: ln-odds C f. Already normalised over y.
 
     Parameters
@@ -28,12 +27,6 @@ class Logistic(Link):
     """
 
     name: ClassVar[str] = "logistic"
-    is_smooth: ClassVar[bool] = True
-    _kind: ClassVar[int] = LOGISTIC
-
-    def odds(self, z: Array) -> tuple[Array, Array, Array]:
-        """Return r(z) = z and its first two derivatives."""
-        return z, np.ones_like(z), np.zeros_like(z)
 
     def map_curvature(self, y: Array, f: Array, weight: Array | None = None) -> MapCurvature:
         """W = w C^2 p (1 - p), p = sigmoid(C f), and its derivatives; the slope is C (y01 - p) w."""

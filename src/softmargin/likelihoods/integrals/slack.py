@@ -13,8 +13,8 @@ import numpy as np
 
 from softmargin.likelihoods._defaults import LikelihoodDefaults
 from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
+from softmargin.likelihoods._sigmoid import SigmoidDefaults
 from softmargin.likelihoods.integrals.label_mass import log_mass, mass_slopes
-from softmargin.likelihoods.link import Link
 from softmargin.policy import POLICY, Range
 
 
@@ -74,7 +74,7 @@ class SlackLikelihood(LikelihoodDefaults, ABC):
         """Average l(z) over z ~ N(m, v)."""
 
     @abstractmethod
-    def normalised(self) -> Link:
+    def normalised(self) -> SigmoidDefaults:
         """Return the class probability P(y | f) = Q(y | f) / v(f)."""
 
     def log_prob(self, y: Array | float, f: Array, weight: Array | None = None) -> Array:
