@@ -50,6 +50,15 @@ def test_attributes_are_those_of_the_columns(fitted):
         table()[1] > 1)), 1, -1), model.margins_[model.support_], atol=1e-4)  # fmt: skip
 
 
+def test_the_search_path_names_the_columns(fitted):
+    model, frame = fitted
+    names = {key.removeprefix("length_scale_") for key in model.search_path_[0] if key.startswith("length_scale_")}
+    assert names == set(model.encoder_.input_names) == {"age", "age is missing", "town", "noise"}
+    numbers = frame[["noise", "age"]].to_numpy()
+    path = BayesianSVC(max_iter=2).fit(numbers, table()[1] > 1).search_path_
+    assert {"length_scale_0", "length_scale_1", "length_scale_1 is missing"} <= set(path[0])
+
+
 @pytest.mark.parametrize("estimator", [BayesianSVC(stack=False), BayesianSVR(stack=False)])
 def test_polars_gives_what_pandas_gives(estimator):
     frame, score = table(40)

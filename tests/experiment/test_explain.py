@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 
 from softmargin.experiment import (
     OURS,
@@ -14,6 +15,8 @@ from softmargin.experiment import (
     effects,
     fit_experiment,
     measure,
+    rankings,
+    support_count,
     thresholds,
 )
 from softmargin.tables import importance_by_column, read_table
@@ -54,8 +57,8 @@ def test_effects_are_averages_of_predictions(experiment):
     effect = curves["x"]
     (curve,) = effect.curves.values()
     assert effect.is_number and np.all(np.diff(curve) > -0.02) and curve[-1] - curve[0] > 0.5
-    assert np.all(effect.lower <= curve) and np.all(curve <= effect.upper)
-    assert np.all(effect.upper - effect.lower > 0)
+    ((lower, upper),) = effect.bands.values()
+    assert np.all(lower < curve) and np.all(curve < upper)
     assert np.ptp(next(iter(curves["noise"].curves.values()))) < 0.2 * np.ptp(curve)
     town = curves["town"]
     assert sorted(town.values) == ["a", "b"] and not town.is_number
@@ -96,3 +99,30 @@ def test_thresholds_minimise_the_expected_cost(experiment):
         assert entry.false_alarms == np.sum((truth == 0) & (p >= entry.probability))
     three = replace(experiment, predictions={OURS: np.full((len(truth), 3), 1 / 3)})
     assert thresholds(three) == []
+
+
+@pytest.fixture(scope="module")
+def joint(tmp_path_factory):
+    table = frame().drop(columns="class").assign(grade=lambda t: pd.cut(t["number"], 3, labels=["low", "mid", "top"]))
+    path = tmp_path_factory.mktemp("d") / "d.csv"
+    table.drop(columns="number").to_csv(path, index=False)
+    return measure(fit_experiment(read_table(str(path), "grade"), max_iter=8), against_baseline=False)
+
+
+def test_a_joint_machine_is_described_without_fitting_pairs(joint):
+    fitted = joint.model._fit
+    learnt = joint.summary()["learnt"]
+    assert "Matern" in learnt["kernel"] and learnt["noise_std"] > 0 and "C" not in learnt
+    assert support_count(joint.model) is None
+    effects(joint, column_importances(joint))
+    rankings(joint)
+    assert "hinge" not in vars(fitted)
+
+
+def test_effects_of_several_classes_have_bands(joint):
+    effect = effects(joint, column_importances(joint))[0]
+    assert effect.name == "x" and list(effect.bands) == list(effect.curves) == ["low", "mid", "top"]
+    for name, curve in effect.curves.items():
+        lower, upper = effect.bands[name]
+        assert np.all((lower > 0) & (lower < curve) & (curve < upper) & (upper < 1))
+    assert_allclose(sum(effect.curves.values()), 1)

@@ -54,6 +54,30 @@ def test_record_is_consistent():
     assert_allclose(again.log_proba(new), machine.log_proba(new), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("rank", [None, 15])
+def test_drawn_functions_have_the_moments_of_the_posterior(rank):
+    X, labels = blobs(60)
+    policy = LeastSquaresPolicy() if rank is None else LeastSquaresPolicy(dense_rows=10, base_rank=rank, max_rank=rank)
+    machine = fit(X, labels, policy=policy)
+    new = np.concatenate([X[:2], X[:2] + 0.1, X[:2] + 3.0])
+    drawn = machine.sample_proba(new, 20_000, np.random.RandomState(0))
+    assert_allclose(drawn.sum(axis=2), 1)
+    # ln p = b f B + c - lse: differences of logits are linear in f, which has the mean and variance of `latent`.
+    logits = np.log(drawn)
+    seen = logits[:, :, 0] - logits[:, :, 1]
+    weights = machine.slope * (machine.softmax_matrix[:, 0] - machine.softmax_matrix[:, 1])
+    mean, variance = machine.latent(new)
+    centre = (mean - 1 / 3) @ weights + machine.softmax_offset[0] - machine.softmax_offset[1]
+    spread = np.sqrt(variance * (weights @ weights))
+    assert_allclose(seen.mean(axis=0), centre, atol=0.04 * spread.max())
+    assert_allclose(seen.std(axis=0), spread, rtol=0.03)
+    # Neighbours move together, distant rows do not.
+    related = np.corrcoef(seen.T)
+    K = gram(machine.kernel, new, machine.basis)
+    covariance = gram(machine.kernel, new, new) - machine.reduction.matrix(K)
+    assert_allclose(related, covariance / np.sqrt(np.outer(variance, variance)), atol=0.04)
+
+
 def test_leave_one_out_equals_refits_at_the_learnt_point():
     X, labels = blobs(25)
     machine = fit(X, labels)

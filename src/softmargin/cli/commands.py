@@ -7,7 +7,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from rich.console import Console
 from rich.table import Table as Grid
@@ -16,7 +15,7 @@ from rich.text import Text
 from softmargin import persistence
 from softmargin.cli.output import as_csv, print_json, to_json
 from softmargin.cli.progress import interruptible, tuning, waiting
-from softmargin.experiment import OURS, Experiment, fit_experiment, measure, support_count
+from softmargin.experiment import OURS, Experiment, fit_experiment, learnt_settings, measure
 from softmargin.report import terminal
 from softmargin.tables import (
     Choice,
@@ -187,7 +186,9 @@ def run_info(model: Path, *, as_json: bool) -> None:
     """Say what a model file holds."""
     estimator = _load(model)
     kinds = columns_of(estimator)
-    kernels = estimator.kernel_ if isinstance(estimator.kernel_, list) else [estimator.kernel_]
+    learnt = learnt_settings(estimator)
+    kernels = learnt.pop("kernel")
+    kernels = kernels if isinstance(kernels, list) else [kernels]
     facts = {
         "file": str(model),
         **persistence.read_header(model),
@@ -196,10 +197,8 @@ def run_info(model: Path, *, as_json: bool) -> None:
         "category": [name for name, kind in kinds.items() if kind == "category"],
         "date": [name for name, kind in kinds.items() if kind == "date"],
         "classes": [str(c) for c in getattr(estimator, "classes_", [])],
-        "kernel": [str(k) if as_json else terminal.short_kernel(k) for k in kernels],
-        "C": np.asarray(estimator.C_).tolist(),
-        "log_evidence": float(estimator.log_evidence_),
-        "support_vectors": support_count(estimator),
+        "kernel": kernels if as_json else [terminal.short_kernel(kernel) for kernel in kernels],
+        **learnt,
         "relevance": relevance_by_column(estimator),
     }
     if as_json:
@@ -235,8 +234,8 @@ def run_compare(request: Request, kernels: list[str], criteria: list[str]) -> No
             {
                 "kernel": kernel,
                 "criterion": criterion,
-                "log_evidence": learnt["log_evidence"],
-                "C": learnt["C"],
+                "log_evidence": learnt.get("log_evidence"),
+                "C": learnt.get("C"),
                 **fitted.scores.get(OURS, {}),
                 "seconds": fitted.seconds,
             }
@@ -266,4 +265,7 @@ def _cell(name: str, value: Any) -> Text:
         return Text(terminal.written(name, value))
     if name in ("kernel", "criterion"):
         return Text(value)
+    if value is None:
+        # One machine for all classes has neither C nor a log evidence.
+        return Text("")
     return Text(terminal.numbers(value) if name == "C" else f"{value:.2f}")

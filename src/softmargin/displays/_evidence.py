@@ -125,9 +125,9 @@ class SearchPathDisplay(Drawn):
     @classmethod
     def from_estimator(cls, estimator: Any, *, pair: int = 0, ax: Any = None) -> "SearchPathDisplay":
         """Read the search path of a fitted estimator and draw it."""
-        latent_model(estimator, pair)
         path = estimator.search_path_
         if path and "pair" in path[0]:
+            latent_model(estimator, pair)
             path = [row for row in path if row["pair"] == latent_pair(estimator, pair)]
         if not path:
             raise ValueError("the estimator made no search (search=None, or nothing was free)")
@@ -138,6 +138,7 @@ class SearchPathDisplay(Drawn):
         """Draw value against evaluation."""
         ax = self._axes(ax)
         names = {"link_evidence": "link evidence", "loo": "leave-one-out log loss, negative"}
+        names |= dict.fromkeys(("dense", "low_rank", "refine"), "leave-one-out of least squares")
         colours = dict(zip(dict.fromkeys(self.stage), [BLUE, ORANGE, GREEN, GREY] * 3))
         begins = [0, *(k for k in range(1, len(self.stage)) if self._key(k) != self._key(k - 1)), len(self.stage)]
         for a, b in pairwise(begins):

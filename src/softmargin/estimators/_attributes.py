@@ -15,6 +15,7 @@ from softmargin.kernels import Coefficients, Layout, evaluate
 from softmargin.least_squares import LeastSquares
 from softmargin.likelihoods import Likelihood
 from softmargin.machines import ClassificationFit, PairwiseMachine, RegressionFit, relevance
+from softmargin.rows import ColumnEncoder
 from softmargin.tuning import LatentModel
 
 
@@ -89,6 +90,20 @@ def target_attributes(fitted: RegressionFit) -> Attributes:
         "loo_log_density_": fitted.loo_log_density,
     }
     return attributes | {name: value for name, value in optional.items() if value is not None}
+
+
+def named_path(path: list[dict[str, Any]], encoder: ColumnEncoder) -> list[dict[str, Any]]:
+    """A search path whose length scales are named by the user's columns: ``length_scale_age``.
+
+    Without names by their numbers, which differ from those of the inputs where a column is several of them.
+    """
+    if encoder.names is None and encoder.is_plain:
+        return path
+    inputs = [name if encoder.names is not None else name[1:] for name in encoder.input_names]
+    if len(set(inputs)) < len(inputs):
+        return path
+    names = {f"length_scale_{j}": f"length_scale_{name}" for j, name in zip(encoder.layout.leaders, inputs)}
+    return [{names.get(key, key): value for key, value in row.items()} for row in path]
 
 
 class AnswersMixin:

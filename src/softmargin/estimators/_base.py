@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from softmargin._checks import check_choice, check_fraction, check_gram, check_number, check_part, part_of
 from softmargin._typing import Attributes, MatrixLike, PartLike, VectorLike
 from softmargin.criteria import CRITERIA, Criterion, Problem
-from softmargin.estimators._attributes import AnswersMixin
+from softmargin.estimators._attributes import AnswersMixin, named_path
 from softmargin.estimators._callbacks import CallbackSupportMixin
 from softmargin.inference import EP, INFERENCES, REPRODUCTIONS, Inference, Sparse
 from softmargin.kernels import KERNEL_NAMES, PrecomputedKernel, check_kernel, evaluate
@@ -207,6 +207,8 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
     def _assign(self, fitted: Attributes) -> None:
         """Replace all fitted attributes in one step: an interrupt leaves the old ones or the new ones, whole."""
         kept = {name: value for name, value in vars(self).items() if not _is_fitted_name(name)}
+        if fitted.get("encoder_") is not None and "search_path_" in fitted:
+            fitted["search_path_"] = named_path(fitted["search_path_"], fitted["encoder_"])
         self.__dict__ = {**kept, **fitted}
 
     def _warn_of_bounds(self) -> None:

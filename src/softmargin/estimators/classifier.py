@@ -131,7 +131,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         of performance it is optimistic. Of equal rows all are left out at once, but one where equal inputs often carry
         several labels.
     search_path_ : list of dict
-        Every evaluation of the search.
+        Every evaluation of the search; length scales are named by the columns of a frame (``length_scale_age``).
     support_, support_vectors_, dual_coef_, n_support_, margins_ : the SVM at the learnt hyperparameters
     coef_, intercept_ : ndarrays of shape (n_functions, n_features) and (n_functions,)
         Linear kernels only: the posterior mean of the latent function (of each pair), or the logits of a joint machine.

@@ -127,7 +127,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
     relevance_ : ndarray of shape (n_features,)
         Inverse length scale of each input in units of its spread, the largest scaled to 1.
     search_path_ : list of dict
-        Every evaluation of the search, in the units of y.
+        Every evaluation of the search, in the units of y; length scales are named by the columns of a frame.
     coef_, intercept_ : ndarrays of shape (1, n_features) and (1,)
         Linear kernels only: the predicted mean is ``X @ coef_[0] + intercept_``.
     support_, support_vectors_, dual_coef_, n_support_ : the support vector machine at the learnt hyperparameters

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from softmargin._linalg import Array
-from softmargin.experiment.run import Experiment
+from softmargin.experiment.run import Experiment, is_joint
 from softmargin.tables import importance_by_column
 
 ROWS, SHUFFLES, MOST = 500, 3, 20
@@ -39,9 +39,8 @@ class Effect:
     """Numbers, or categories."""
     curves: dict[str, Array] = field(repr=False)
     """What is predicted -> averages, shape (n_values,)."""
-    lower: Array | None = field(default=None, repr=False)
-    upper: Array | None = field(default=None, repr=False)
-    """Central 90 % of the posterior, where there is one curve; shape (n_values,)."""
+    bands: dict[str, tuple[Array, Array]] = field(default_factory=dict, repr=False)
+    """The same -> ends of the central 90 % of the posterior, each of shape (n_values,); empty if there is none."""
 
     @property
     def is_number(self) -> bool:
@@ -98,13 +97,15 @@ def _effect(experiment: Experiment, name: str, seed: int) -> Effect:
     named = dict(zip(_curve_names(experiment), table.T))
     if any(band is None for band in bands):
         return Effect(name, values, named)
-    low, high = np.array(bands).T
-    only = table[:, 0]
+    # Shape (n_curves, n_values) each.
+    low, high = np.moveaxis(np.array(bands), 0, -1)
     if experiment.regression:
-        return Effect(name, values, named, only + low, only + high)
-    # The band is that of the log-odds: probabilities stay between 0 and 1.
-    odds = logit(np.clip(only, 1e-9, 1 - 1e-9))
-    return Effect(name, values, named, expit(odds + low), expit(odds + high))
+        ends = [(curve + down, curve + up) for curve, down, up in zip(table.T, low, high)]
+    else:
+        # The band is that of the log-odds: probabilities stay between 0 and 1.
+        odds = logit(np.clip(table.T, 1e-9, 1 - 1e-9))
+        ends = list(zip(expit(odds + low), expit(odds + high)))
+    return Effect(name, values, named, dict(zip(named, ends)))
 
 
 def _values(column: Any) -> list[Any]:
@@ -138,20 +139,26 @@ def _average(experiment: Experiment, inputs: Any) -> Array:
     return p[1:] if len(p) == 2 else p
 
 
-def _spread(experiment: Experiment, inputs: Any, rng: np.random.RandomState) -> tuple[float, float] | None:
+def _spread(experiment: Experiment, inputs: Any, rng: np.random.RandomState) -> Array | None:
     """5 % and 95 % quantiles of the averages of functions drawn from the posterior, relative to their median.
 
-    Of log-odds in classification, by the support vector machine; None with more than two classes.
+    Of log-odds in classification. Shape (2, n_curves); None for several classes that are told apart in pairs.
     """
     model = experiment.model
-    if not experiment.regression and len(model.classes_) > 2:
+    if experiment.regression:
+        average = np.asarray(model.sample_latent(inputs, DRAWS, rng)).mean(axis=0)[:, None]
+    elif is_joint(model):
+        rows = model.encoder_.transform(inputs)
+        p = sum(w * member.sample_proba(rows, DRAWS, rng) for member, w in zip(model.members_, model.weights_))
+        average = _log_odds(np.asarray(p).mean(axis=1))
+    elif len(model.classes_) > 2:
         return None
-    draws = np.asarray(model.sample_latent(inputs, DRAWS, rng))
-    if not experiment.regression:
-        likelihood: Any = model.likelihood_
-        p = expit(likelihood.normalised().log_odds(draws)).mean(axis=0)
-        average = logit(np.clip(p, 1e-9, 1 - 1e-9))
     else:
-        average = draws.mean(axis=0)
-    low, middle, high = np.quantile(average, [0.05, 0.5, 0.95])
-    return float(low - middle), float(high - middle)
+        latent = np.asarray(model.sample_latent(inputs, DRAWS, rng))
+        average = _log_odds(expit(model.likelihood_.normalised().log_odds(latent)).mean(axis=0))[:, None]
+    low, middle, high = np.quantile(average, [0.05, 0.5, 0.95], axis=0)
+    return np.stack([low - middle, high - middle])
+
+
+def _log_odds(p: Array) -> Array:
+    return np.asarray(logit(np.clip(p, 1e-9, 1 - 1e-9)))

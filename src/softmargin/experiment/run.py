@@ -49,10 +49,7 @@ class Experiment:
         """Everything of note as plain numbers and strings, ready for JSON."""
         model = self.model
         learnt = {
-            "kernel": [str(k) for k in model.kernel_] if isinstance(model.kernel_, list) else str(model.kernel_),
-            "C": np.asarray(model.C_).tolist(),
-            "log_evidence": float(model.log_evidence_),
-            "support_vectors": support_count(model),
+            **learnt_settings(model),
             "evaluations": int(np.sum(model.n_iter_)),
             "relevance": relevance_by_column(model),
         }
@@ -73,9 +70,34 @@ class Experiment:
         }
 
 
+def is_joint(model: Any) -> bool:
+    """Whether one machine for all classes predicts: support vector machines would be fitted only to be looked at."""
+    return "kernel_" not in vars(model)
+
+
+def kernels_of(model: Any) -> list[Any]:
+    """The learnt kernels: of the joint machine, or of the support vector machine of each pair of classes."""
+    if is_joint(model):
+        return [model.members_[0].machine.kernel]
+    return model.kernel_ if isinstance(model.kernel_, list) else [model.kernel_]
+
+
+def learnt_settings(model: Any) -> dict[str, Any]:
+    """What was learnt, as plain numbers and strings: of the machine that predicts."""
+    kernels = [str(kernel) for kernel in kernels_of(model)]
+    settings: dict[str, Any] = {"kernel": kernels[0] if len(kernels) == 1 else kernels}
+    if is_joint(model):
+        return settings | {"noise_std": float(np.sqrt(model.members_[0].machine.noise_variance))}
+    return settings | {
+        "C": np.asarray(model.C_).tolist(),
+        "log_evidence": float(model.log_evidence_),
+        "support_vectors": support_count(model),
+    }
+
+
 def support_count(model: Any) -> int | None:
-    """Number of support vectors; None with inducing points, where the SVM itself is not solved."""
-    return len(model.support_) if hasattr(model, "support_") else None
+    """Number of support vectors; None with inducing points or a joint machine, where the SVM itself is not solved."""
+    return None if is_joint(model) or not hasattr(model, "support_") else len(model.support_)
 
 
 def split_rows(table: Table, test_size: float | None, seed: int, regression: bool) -> tuple[np.ndarray, np.ndarray]:

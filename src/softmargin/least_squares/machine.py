@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import blas
-from scipy.special import log_softmax
+from scipy.special import log_softmax, softmax
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array, keep_freed_memory
@@ -32,6 +32,10 @@ class Reduction(Protocol):
         """k(x, x) less the posterior variance, shape (n,), for K = k(new rows, basis) of shape (n, m)."""
         ...
 
+    def matrix(self, K: Array) -> Array:
+        """The same of all pairs of new rows, shape (n, n)."""
+        ...
+
 
 @dataclass(frozen=True)
 class DenseReduction:
@@ -46,6 +50,10 @@ class DenseReduction:
         V = blas.dtrsm(1.0, self.factor, (K * self.root).T, lower=1)
         return np.asarray(np.einsum("ji,ji->i", V, V))
 
+    def matrix(self, K: Array) -> Array:
+        V = blas.dtrsm(1.0, self.factor, (K * self.root).T, lower=1)
+        return np.asarray(V.T @ V)
+
 
 @dataclass(frozen=True)
 class LowRankReduction:
@@ -59,6 +67,10 @@ class LowRankReduction:
     def __call__(self, K: Array) -> Array:
         before, after = (blas.dtrsm(1.0, factor, K.T, lower=1) for factor in (self.prior, self.posterior))
         return np.asarray(np.einsum("ji,ji->i", before, before) - np.einsum("ji,ji->i", after, after))
+
+    def matrix(self, K: Array) -> Array:
+        before, after = (blas.dtrsm(1.0, factor, K.T, lower=1) for factor in (self.prior, self.posterior))
+        return np.asarray(before.T @ before - after.T @ after)
 
 
 @dataclass(frozen=True)
@@ -110,7 +122,7 @@ class LeastSquaresMachine:
         )
 
     def cross_log_proba(
-        self, labels: Labels, weight: Array, softmax: SoftmaxFit | None = None, *, whole: bool = True
+        self, labels: Labels, weight: Array, learnt: SoftmaxFit | None = None, *, whole: bool = True
     ) -> Array:
         """The same with a softmax that is learnt without the row, in five folds; shape (n, K).
 
@@ -120,14 +132,14 @@ class LeastSquaresMachine:
             Class of each row, 0 to n_classes - 1.
         weight : ndarray of shape (n,)
             Weight of each row, its number of copies.
-        softmax : SoftmaxFit, optional
+        learnt : SoftmaxFit, optional
             As in the policy of the fit.
         whole : bool
             Whether the softmax is learnt without all copies of a row, or without some of them.
         """
         start = self.softmax_matrix, self.softmax_offset
         logits = self.slope * self.loo_outputs
-        return (softmax or SoftmaxFit()).cross_fit(logits, labels, weight, start, whole=whole)
+        return (learnt or SoftmaxFit()).cross_fit(logits, labels, weight, start, whole=whole)
 
     @property
     def is_low_rank(self) -> bool:
@@ -197,6 +209,24 @@ class LeastSquaresMachine:
             mean[s] = K @ self.coefficients + 1.0 / self.n_classes
             variance[s] -= self.reduction(K)
         return mean, np.maximum(variance, 0.0)
+
+    def sample_proba(self, X: Any, n_samples: int, rng: np.random.RandomState) -> Array:
+        """Class probabilities of functions drawn from the posterior of the regression, shape (n_samples, n, K).
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+            Rows to predict, few: their covariance is formed.
+        n_samples : int
+            Number of functions.
+        rng : RandomState
+            Where the random numbers come from.
+        """
+        K = gram(self.kernel, X, self.basis)
+        size, turn = np.linalg.eigh(gram(self.kernel, X, X) - self.reduction.matrix(K))
+        root = turn * np.sqrt(np.maximum(size, 0.0))
+        drawn = K @ self.coefficients + root @ rng.standard_normal((n_samples, X.shape[0], self.n_classes))
+        return np.asarray(softmax(self.slope * drawn @ self.softmax_matrix + self.softmax_offset, axis=2))
 
     def _logits(self, X: Any) -> Array:
         logits = np.empty((X.shape[0], self.n_classes))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from softmargin.displays import BLUE, GREY, ORANGE, label
+from softmargin.displays import BLUE, ORANGE, label
 from softmargin.experiment import ColumnImportance, Effect, Experiment
 
 MOST = 15
@@ -24,18 +24,21 @@ def draw_importances(ax: Any, importances: list[ColumnImportance]) -> None:
 def draw_effect(ax: Any, effect: Effect, *, ylabel: str, ylim: tuple[float, float] | None) -> None:
     """One effect curve for each class, or one with its band."""
     x: Any = effect.values if effect.is_number else np.arange(len(effect.values))
-    for colour, (name, curve) in zip(COLOURS, effect.curves.items()):
+    for k, (colour, (name, curve)) in enumerate(zip(COLOURS, effect.curves.items())):
+        lower, upper = effect.bands.get(name, (None, None))
         if effect.is_number:
             ax.plot(x, curve, color=colour, label=label(name))
+            if lower is not None:
+                ax.fill_between(x, lower, upper, color=colour, alpha=0.2, linewidth=0)
         else:
-            ax.plot(x, curve, "o", color=colour, label=label(name))
-    if effect.lower is not None and effect.upper is not None:
-        if effect.is_number:
-            ax.fill_between(x, effect.lower, effect.upper, color=BLUE, alpha=0.2, linewidth=0)
-        else:
-            ax.vlines(x, effect.lower, effect.upper, color=BLUE, alpha=0.5)
-    elif len(effect.curves) > 1:
-        ax.legend(frameon=False, fontsize=9, labelcolor=GREY)
+            # Points of several classes stand beside each other.
+            beside = x + 0.1 * (k - (min(len(effect.curves), len(COLOURS)) - 1) / 2)
+            ax.plot(beside, curve, "o", color=colour, label=label(name))
+            if lower is not None:
+                ax.vlines(beside, lower, upper, color=colour, alpha=0.5)
+    if len(effect.curves) > 1:
+        # Above the axes: it hides no point.
+        ax.legend(frameon=False, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, columnspacing=1.2)
     if not effect.is_number:
         ax.set_xticks(x, [label(value[:14]) for value in effect.values], rotation=30, ha="right")
     ax.set(xlabel=label(effect.name), ylabel=ylabel)
@@ -53,8 +56,7 @@ def effect_drawers(experiment: Experiment, found: list[Effect]) -> list[Callable
     ends = [
         end
         for effect in found
-        for curve in (*effect.curves.values(), effect.lower, effect.upper)
-        if curve is not None
+        for curve in (*effect.curves.values(), *(end for ends in effect.bands.values() for end in ends))
         for end in (float(np.min(curve)), float(np.max(curve)))
     ]
     room = 0.05 * (max(ends) - min(ends)) or 0.05

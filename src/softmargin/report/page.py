@@ -9,7 +9,7 @@ import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from softmargin._version import __version__
-from softmargin.experiment import OURS, THEIRS, Experiment, column_importances
+from softmargin.experiment import OURS, THEIRS, Experiment, column_importances, is_joint
 from softmargin.report import words
 from softmargin.report.plots import pictures
 from softmargin.report.tables import length_scales, sheets
@@ -80,7 +80,7 @@ def _settings(experiment: Experiment, facts: dict[str, Any]) -> list[tuple[str, 
     learnt = facts["learnt"]
     found = learnt["kernel"] if isinstance(learnt["kernel"], list) else [learnt["kernel"]]
     kernels = [short_kernel(kernel) for kernel in found]
-    rows = [("C", numbers(learnt["C"]))]
+    rows = [("C", numbers(learnt["C"]))] if "C" in learnt else []
     if "epsilon" in learnt:
         rows.append(("epsilon", numbers(learnt["epsilon"])))
     rows += [("kernel" if len(kernels) == 1 else f"kernel {k + 1}", text) for k, text in enumerate(kernels[:6])]
@@ -89,15 +89,20 @@ def _settings(experiment: Experiment, facts: dict[str, Any]) -> list[tuple[str, 
     scales = length_scales(experiment)
     if scales is not None:
         rows.append(("length scales" if len(kernels) == 1 else "length scales 1", scales))
-    rows.append(("log evidence", f"{learnt['log_evidence']:.2f} nats"))
+    if "noise_std" in learnt:
+        rows.append(("noise", f"{plain(learnt['noise_std'])} (standard deviation of the targets 0 and 1)"))
+    if "log_evidence" in learnt:
+        rows.append(("log evidence", f"{learnt['log_evidence']:.2f} nats"))
     if not np.isnan(objective := _objective(experiment)):
-        criterion = (
-            "evidence" if experiment.regression else "leave-one-out or link evidence, not the naive evidence above"
-        )
+        if is_joint(experiment.model):
+            criterion = "leave-one-out log-likelihood"
+        else:
+            other = "leave-one-out or link evidence, not the naive evidence above"
+            criterion = "evidence" if experiment.regression else other
         rows.append(("search objective", f"{objective:.2f} ({criterion}, plus the log density of the hyperprior)"))
     if "loo_log_loss" in learnt:
         rows.append(("leave-one-out log loss", f"{learnt['loo_log_loss']:.3f} nats a row (optimised, so optimistic)"))
-    if learnt["support_vectors"] is not None:
+    if learnt.get("support_vectors") is not None:
         rows.append(("support vectors", f"{learnt['support_vectors']} of {facts['rows']['train']}"))
     return rows
 
@@ -134,6 +139,8 @@ def _hardest(experiment: Experiment) -> dict[str, Any] | None:
 
 
 def _cell(value: Any) -> str:
+    if value is None or value != value:
+        return "missing"
     if not isinstance(value, (float, np.floating)):
         return short(value)
     # Numbers with gaps are floats, whole or not.

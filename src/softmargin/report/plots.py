@@ -29,9 +29,12 @@ from softmargin.experiment import (
     Experiment,
     effects,
     event_of,
+    kernels_of,
+    rankings,
     reliability,
     support_count,
 )
+from softmargin.report.curves import draw_precision, draw_roc
 from softmargin.report.effects import MOST, draw_importances, effect_drawers
 from softmargin.report.terminal import baseline_name
 
@@ -68,10 +71,22 @@ def pictures(experiment: Experiment, importances: list[ColumnImportance]) -> lis
     if experiment.regression:
         drawers = [_intervals, _coverage, _residuals, _surface, _search]
     else:
-        drawers = [_reliability, _margins, _surface, _search]
-    drawn = [draw(experiment) for draw in drawers]
-    drawn = [drawn[0], columns, drawn[1], curves, *drawn[2:]]
-    return [picture for picture in drawn if picture is not None]
+        drawers = [_reliability, _curves, _margins, _surface, _search]
+    first, second, *others = [draw(experiment) for draw in drawers]
+    if experiment.regression:
+        drawn = [first, columns, second, curves, *others]
+    else:
+        margins, *others = others
+        drawn = [first, second, columns, margins, curves, *others]
+    return _filled([picture for picture in drawn if picture is not None])
+
+
+def _filled(drawn: list[Picture]) -> list[Picture]:
+    """The same without a hole in two columns: of an odd number of narrow pictures the last one is wide."""
+    narrow = [k for k, picture in enumerate(drawn) if not picture.wide]
+    if len(narrow) % 2:
+        drawn[narrow[-1]] = replace(drawn[narrow[-1]], wide=True)
+    return drawn
 
 
 def _render(size: tuple[float, float], draw: Callable[[Any], object]) -> Panel:
@@ -109,7 +124,7 @@ def _effects(experiment: Experiment, importances: list[ColumnImportance]) -> Pic
     found = effects(experiment, importances)
     if not found:
         return None
-    band = " The band holds 90 % of the posterior." if found[0].lower is not None else ""
+    band = " The band holds 90 % of the posterior." if found[0].bands else ""
     return Picture(
         "What they do",
         f"The average prediction when one column is set to each value and the others stay as they are.{band}",
@@ -140,6 +155,27 @@ def _reliability(experiment: Experiment) -> Picture | None:
         f"The {len(experiment.test)} held-out rows in ten groups of equal size. Points on the diagonal: what was said "
         "came true. The band is the 95 % confidence interval of what was seen.",
         tuple(_render((4.4, 4.6), partial(draw, name=n, colour=colours[n])) for n in experiment.predictions),
+        wide=len(experiment.predictions) > 1,
+    )
+
+
+def _curves(experiment: Experiment) -> Picture | None:
+    found = rankings(experiment)
+    if not found:
+        return None
+    classes = experiment.model.classes_
+    if len(classes) == 2:
+        names = {OURS: "softmargin", THEIRS: baseline_name(False)}
+        found = {names[name]: ranking for name, ranking in found.items()}
+        what = f"the class {label(classes[1])}"
+    else:
+        few = "" if len(found) == len(classes) else f" of the {len(found)} most frequent classes"
+        what = f"each class against the others{few}"
+    return Picture(
+        "How well are the classes told apart?",
+        f"From the surest row to the least sure one, for {what}: how much of it is found, at the price of how many "
+        "false alarms. Bands hold 95 % of the curves of resampled held-out rows; dotted lines know nothing.",
+        tuple(_render((4.6, 4.2), partial(draw, found=found)) for draw in (draw_roc, draw_precision)),
         wide=True,
     )
 
@@ -147,7 +183,7 @@ def _reliability(experiment: Experiment) -> Picture | None:
 def _margins(experiment: Experiment) -> Picture | None:
     if support_count(experiment.model) is None:
         return None
-    more = " Shown for the first pair of classes." if isinstance(experiment.model.kernel_, list) else ""
+    more = " Shown for the first pair of classes." if len(kernels_of(experiment.model)) > 1 else ""
     return Picture(
         "Support vectors and margins",
         "Distance of each training row from the boundary, on the machine's own scale. Rows below 0 are on the wrong "

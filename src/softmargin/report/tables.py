@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from softmargin.experiment import ColumnImportance, Experiment, class_figures, confusion, thresholds
+from softmargin.experiment import ColumnImportance, Experiment, class_figures, confusion, kernels_of, thresholds
 from softmargin.kernels import column_scales
 from softmargin.report.terminal import plain
 from softmargin.rows import spread_of
@@ -112,7 +112,7 @@ def _percent(share: float) -> str:
 def length_scales(experiment: Experiment) -> str | None:
     """The length scales of the first kernel by name, the shortest in units of the spread first."""
     model = experiment.model
-    kernel = model.kernel_[0] if isinstance(model.kernel_, list) else model.kernel_
+    kernel = kernels_of(model)[0]
     layout, names = model.encoder_.layout, model.encoder_.input_names
     scales = column_scales(kernel, len(layout.groups))
     if np.ndim(scales) == 0:

@@ -9,7 +9,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from softmargin.experiment import OURS, THEIRS, Experiment
-from softmargin.tables import short
+from softmargin.tables import importance_by_column, short
 
 MEASURES = {
     "error": ("error", "{:.1%}"),
@@ -24,7 +24,7 @@ MEASURES = {
 """Measure -> what people call it, and how it is written: as a plain number if nothing else is said."""
 BAR = 24
 MOST = 20
-"""Rows of the relevance table that a terminal shows."""
+"""Rows of the table of importance that a terminal shows."""
 
 SHOWN_SCALES = 5
 """Length scales of a kernel that are shown to people."""
@@ -52,7 +52,7 @@ def baseline_name(regression: bool) -> str:
 def show(experiment: Experiment, console: Console) -> None:
     """Print what was learnt and how well it predicts."""
     _heading(experiment, console)
-    _relevances(experiment, console)
+    _importances(experiment, console)
     _scores(experiment, console)
     for note in (*experiment.table.notes, *experiment.notes):
         console.print(Text(f"note: {note}", style="yellow"))
@@ -96,26 +96,31 @@ def _heading(experiment: Experiment, console: Console) -> None:
     kernels = [short_kernel(kernel) for kernel in found]
     more = f" (and {len(kernels) - 1} more pairs)" if len(kernels) > 1 else ""
     grid = Grid.grid(padding=(0, 2))
-    grid.add_row("C", numbers(learnt["C"]))
+    if "C" in learnt:
+        grid.add_row("C", numbers(learnt["C"]))
     if experiment.regression:
         grid.add_row("epsilon", numbers(learnt["epsilon"]))
     grid.add_row("kernel", Text(kernels[0] + more))
-    grid.add_row("log evidence", f"{learnt['log_evidence']:.2f} nats")
-    if learnt["support_vectors"] is not None:
+    if "log_evidence" in learnt:
+        grid.add_row("log evidence", f"{learnt['log_evidence']:.2f} nats")
+    if "noise_std" in learnt:
+        grid.add_row("noise", f"{plain(learnt['noise_std'])} (of targets 0 and 1)")
+    if learnt.get("support_vectors") is not None:
         grid.add_row("support vectors", f"{learnt['support_vectors']} of {facts['rows']['train']} rows")
     grid.add_row("search", f"{learnt['evaluations']} evaluations, {experiment.seconds:.1f} s")
     console.print(grid)
 
 
-def _relevances(experiment: Experiment, console: Console) -> None:
-    relevance = experiment.summary()["learnt"]["relevance"]
-    if relevance is None:
+def _importances(experiment: Experiment, console: Console) -> None:
+    importance = importance_by_column(experiment.model)
+    if not importance:
         return
-    grid = Grid(title="Relevance of each column", title_justify="left", box=None, show_header=False)
-    for name, value in list(relevance.items())[:MOST]:
-        grid.add_row(Text(short(name)), Text("█" * max(1, round(BAR * value)), style="cyan"), f"{value:.2f}")
-    if len(relevance) > MOST:
-        grid.add_row(f"... and {len(relevance) - MOST} columns more", "", "")
+    top = max(importance.values()) or 1.0
+    grid = Grid(title="Which columns matter", title_justify="left", box=None, show_header=False)
+    for name, value in list(importance.items())[:MOST]:
+        grid.add_row(Text(short(name)), Text("█" * max(1, round(BAR * value / top)), style="cyan"), f"{value:.0%}")
+    if len(importance) > MOST:
+        grid.add_row(f"... and {len(importance) - MOST} columns more", "", "")
     console.print(grid)
 
 

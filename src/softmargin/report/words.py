@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from softmargin.experiment import OURS, THEIRS, ColumnImportance, Experiment, support_count
+from softmargin.experiment import OURS, THEIRS, ColumnImportance, Experiment, is_joint, support_count
 from softmargin.report.terminal import baseline_name, numbers, plain
 from softmargin.tables import short
 
@@ -64,6 +64,8 @@ def _importance(importances: list[ColumnImportance]) -> str:
 
 
 def _noise(experiment: Experiment) -> str:
+    if is_joint(experiment.model):
+        return _joint(experiment.model)
     C = np.asarray(experiment.model.C_)
     if experiment.regression:
         return (
@@ -71,6 +73,13 @@ def _noise(experiment: Experiment) -> str:
             f"epsilon = {plain(experiment.model.epsilon_)}): it sets how wide the intervals are."
         )
     return f"C = {numbers(C.tolist())} was learnt from the data.{_overlap(experiment.model)}"
+
+
+def _joint(model: Any) -> str:
+    members = {"least_squares": "on the columns as they are", "least_squares_warped": "on columns made less skewed"}
+    shares = [f"{weight:.0%} {members[member.name]}" for member, weight in zip(model.members_, model.weights_)]
+    mixed = f": two machines, {_join(shares)}" if len(shares) > 1 else ""
+    return f"The {len(model.classes_)} classes are told apart by least squares, all at once{mixed}."
 
 
 def _overlap(model: Any) -> str:
@@ -86,6 +95,8 @@ def _overlap(model: Any) -> str:
 
 def _support(experiment: Experiment) -> str:
     n, count = len(experiment.train), support_count(experiment.model)
+    if is_joint(experiment.model):
+        return ""
     if count is None:
         return f"{n} rows are many, so the posterior rests on inducing points chosen among them."
     return f"{count} of {n} training rows ({count / n:.0%}) are support vectors; the others could be left out."

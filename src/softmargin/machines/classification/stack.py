@@ -58,6 +58,14 @@ class Member:
         odds: Array = self.machine.log_odds(X if self.warp is None else self.warp(X))
         return odds.reshape(-1)
 
+    def sample_proba(self, X: Any, n_samples: int, rng: np.random.RandomState) -> Array:
+        """Class probabilities of functions drawn from the posterior, shape (n_samples, n, n_classes).
+
+        Of a least-squares machine.
+        """
+        drawn: Array = self.machine.sample_proba(X if self.warp is None else self.warp(X), n_samples, rng)
+        return drawn
+
     def slopes(self, X: Any) -> Array:
         """Derivatives of the log-odds of two classes, shape (n, 1, d), or of all log-probabilities, (n, n_classes, d).
 
