@@ -1,6 +1,7 @@
 """Render docs/benchmarks.md, tables of the README and of other pages, and the picture of sizes from tracked results.
 
-A page holds what a command's results say between ``<!-- benchmarks NAME: begin -->`` and ``<!-- benchmarks NAME: end -->``.
+A page holds what a command's results say between the marks ``<!-- benchmarks NAME: begin -->`` and
+``<!-- benchmarks NAME: end -->``.
 
 ``python -m benchmarks report`` writes them; ``--check`` writes nothing and fails if a page differs.
 """

@@ -52,8 +52,8 @@ def summary(rows: list[Row]) -> str:
     header = [f"{what}, {kind}" for kind in ("2 classes", "more") for what in ("log loss", "error points", "CPU ratio")]
     sets = [len({row["set"] for row in held if row["method"] == OURS and test(row)}) for test in (is_binary, several)]
     words = (
-        f"Default settings on data sets on which no choice was made, {sets[0]} with two classes and {sets[1]} with more, "
-        "100 and 400\ntraining rows: what others have more (+) or less (-) than `BayesianSVC()`, with standard errors "
+        f"Default settings on data sets on which no choice was made, {sets[0]} with two classes and {sets[1]} with "
+        "more, 100 and 400\ntraining rows: what others have more (+) or less (-) than `BayesianSVC()`, with standard errors "
         "over sets."
     )
     return f"{words}\n\n{table(['method minus / over `BayesianSVC()`', *header], lines)}"
