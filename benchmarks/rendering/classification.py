@@ -53,7 +53,7 @@ def summary(rows: list[Row]) -> str:
     sets = [len({row["set"] for row in held if row["method"] == OURS and test(row)}) for test in (is_binary, several)]
     words = (
         f"Default settings on data sets on which no choice was made, {sets[0]} with two classes and {sets[1]} with "
-        "more, 100 and 400\ntraining rows: what others have more (+) or less (-) than `BayesianSVC()`, with standard errors "
-        "over sets."
+        "more, 100 and 400\ntraining rows: what others have more (+) or less (-) than `BayesianSVC()`, with standard "
+        "errors over sets."
     )
     return f"{words}\n\n{table(['method minus / over `BayesianSVC()`', *header], lines)}"
