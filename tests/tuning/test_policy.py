@@ -27,16 +27,14 @@ from softmargin.tuning import (
     FixedLikelihood,
     HyperPrior,
     LogParameters,
-    Subspace,
     bind_prior,
     choose_end,
     classifier_prior,
     is_better_link,
     plan_stages,
-    second_start,
 )
 
-HANDICAP, SECOND_START = POLICY.search.handicap, POLICY.search.second_start
+HANDICAP = POLICY.search.handicap
 
 
 def learnt(C):
@@ -123,20 +121,6 @@ def test_one_length_scale_leaves_nothing_to_keep():
         (LeaveOneOut(), None),
     ]
     assert [s.criterion for s in plan_stages(Span(), coordinates, np.ones(1))] == [Span()]
-
-
-def test_the_second_start_moves_the_common_length_scale_to_its_mean_place():
-    coordinates, spread = two_inputs_and_a_constant()
-    origin = coordinates.start
-    space = Subspace(None, origin, plan_stages(None, coordinates, spread)[1].directions)
-    z = dict(zip(coordinates.names, space.z(second_start(space, coordinates, spread))))
-    for name in ("amplitude", "offset", "C"):
-        assert z[name] == pytest.approx(SECOND_START[name])
-    # Relative to sqrt(2) times the spread, on average over the two inputs; their ratio stays.
-    unit = np.log(np.sqrt(2) * spread[:2])
-    assert np.mean([z["length_scale_0"], z["length_scale_1"]] - unit) == pytest.approx(SECOND_START["length_scale"])
-    assert z["length_scale_1"] - z["length_scale_0"] == pytest.approx(np.log(2))
-    assert z["length_scale_2"] == 0
 
 
 @pytest.fixture
@@ -237,6 +221,6 @@ def test_rooms_have_no_tuned_constants_of_their_own():
         name for room in rooms for file in (root / room).rglob("*.py") for name in pattern.findall(file.read_text())
     }
     assert found == {
-        "BLOCK", "BLOCK_BYTES", "BLOCK_ROWS", "CLEAR", "CLOSE", "EVIDENCES", "FORMAT", "MAX_BYTES", "MAX_NEWTON",
-        "N_LATENT, N_TOP, N_TAIL", "N_NODES", "STEP",
+        "BLOCK", "BLOCK_BYTES", "BLOCK_ROWS", "CLEAR", "CLOSE", "DIGITS", "EVIDENCES", "FORMAT", "MAX_BYTES",
+        "MAX_NEWTON", "N_LATENT, N_TOP, N_TAIL", "N_NODES", "STEP",
     }  # fmt: skip

@@ -55,7 +55,7 @@ def fit_least_squares(
     n_classes : int
         Number of classes; labels are 0 to n_classes - 1.
     kernel : Kernel, str or None
-        None: offset + Matern-5/2 with a length scale for each input; else learnt within its bounds. See `make_kernel`
+        None: offset + Matern-3/2 with a length scale for each input; else learnt within its bounds. See `make_kernel`
         for the names.
     spread : ndarray of shape (d,)
         Standard deviation of each input, 0 for a constant one; not used for a precomputed kernel.

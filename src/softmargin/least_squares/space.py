@@ -18,7 +18,7 @@ from softmargin.policy import POLICY, LeastSquaresPolicy
 
 
 def default_kernel(spread: Array, policy: LeastSquaresPolicy, layout: Layout | None = None) -> Kernel:
-    """Offset + Matern-5/2 of variance one with a length scale for each input: s2 and b carry the scale.
+    """Offset + Matern-3/2 of variance one with a length scale for each input: s2 and b carry the scale.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def default_kernel(spread: Array, policy: LeastSquaresPolicy, layout: Layout | N
     offset = ConstantKernel(float(np.exp(policy.offset[0])), POLICY.kernel.offset_bounds)
     low, high = POLICY.kernel.length_bounds
     if len(unit) == 1:
-        return offset + Matern(float(length_scale[0]), (low * unit[0], high * unit[0]), nu=2.5)
-    return offset + Matern(length_scale, np.outer(unit, (low, high)), nu=2.5)
+        return offset + Matern(float(length_scale[0]), (low * unit[0], high * unit[0]), nu=policy.smoothness)
+    return offset + Matern(length_scale, np.outer(unit, (low, high)), nu=policy.smoothness)
 
 
 @dataclass(frozen=True)

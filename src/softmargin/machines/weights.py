@@ -10,7 +10,7 @@ from softmargin._linalg import Array
 from softmargin.policy import POLICY
 
 
-def stacking_weights(log_p: Array, weight: Array) -> Array:
+def stacking_weights(log_p: Array, weight: Array, pseudo_count: float = POLICY.stack.pseudo_count) -> Array:
     """Maximise the weighted log score of the mixture plus pseudo-counts, by expectation maximisation.
 
     Parameters
@@ -19,6 +19,8 @@ def stacking_weights(log_p: Array, weight: Array) -> Array:
         Leave-one-out log-probability (density) of the truth.
     weight : ndarray of shape (n,)
         Weight of each row, its number of copies.
+    pseudo_count : float
+        c, of each machine.
 
     Returns
     -------
@@ -27,14 +29,14 @@ def stacking_weights(log_p: Array, weight: Array) -> Array:
 
     Examples
     --------
-    >>> stacking_weights(np.log([[0.9, 0.5], [0.8, 0.5], [0.7, 0.5]]), np.ones(3)).round(2)
+    >>> stacking_weights(np.log([[0.9, 0.5], [0.8, 0.5], [0.7, 0.5]]), np.ones(3), pseudo_count=1.0).round(2)
     array([0.65, 0.35])
     """
     p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     w = np.full(p.shape[1], 1 / p.shape[1])
     for _ in range(POLICY.stack.max_steps):
         old = w
-        w = w * (weight @ (p / (p @ w)[:, None])) + POLICY.stack.pseudo_count
+        w = w * (weight @ (p / (p @ w)[:, None])) + pseudo_count
         w /= w.sum()
         if np.abs(w - old).max() < POLICY.stack.tol:
             break

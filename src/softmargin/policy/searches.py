@@ -11,12 +11,6 @@ from softmargin.policy._kinds import Logs, Range
 class SearchPolicy:
     """The default searches: starts, guards, and which of two models is kept."""
 
-    small_rows: int = 100
-    """Up to so many rows the leave-one-out stage has a second start: its optimum can have two basins [five_sets]."""
-    second_start: Logs = field(
-        default_factory=lambda: MappingProxyType({"length_scale": -0.4, "amplitude": 1.0, "offset": -1.0, "C": 0.5})
-    )
-    """ln of that start; the length scale relative to sqrt(d) times the spread [five_sets]."""
     units: Logs = field(default_factory=lambda: MappingProxyType({"length_scale": 0.3, "amplitude": 1.5, "C": 0.3}))
     """Change of a logarithm that typically costs the objective of a default classifier one nat; 1 where not listed
     [evaluation]."""

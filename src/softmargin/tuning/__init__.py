@@ -28,7 +28,6 @@ from softmargin.tuning.stages import (
     is_better_link,
     is_doubtful,
     plan_stages,
-    second_start,
     start_at,
 )
 
@@ -65,7 +64,6 @@ __all__ = [
     "mean_slopes",
     "path_row",
     "plan_stages",
-    "second_start",
     "start_at",
     "update",
 ]

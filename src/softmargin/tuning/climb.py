@@ -15,7 +15,7 @@ from softmargin.tuning.hyperprior import LogDensity
 from softmargin.tuning.model import LatentModel
 from softmargin.tuning.objective import Objective, Subspace
 from softmargin.tuning.settings import Tuning
-from softmargin.tuning.stages import Stage, is_doubtful, plan_stages, second_start, start_at
+from softmargin.tuning.stages import Stage, is_doubtful, plan_stages, start_at
 from softmargin.tuning.structure.search import finds_structure
 
 
@@ -77,12 +77,7 @@ class Climb:
             return best if best.best.value > noise.best.value + POLICY.search.decisive else noise
         space = Subspace(objective, z, stage.directions)
         bounds = space.bounds(box)
-        result = search.maximise(space, np.zeros(bounds.shape[0]), bounds, rng)
-        if len(self.rows.y) <= POLICY.search.small_rows and self.tuning.criterion is None:
-            second = np.clip(second_start(space, self.coordinates, self.spread), bounds[:, 0], bounds[:, 1])
-            other = search.maximise(space, second, bounds, rng)
-            result = max(result, other, key=lambda r: r.best.value)
-        return result
+        return search.maximise(space, np.zeros(bounds.shape[0]), bounds, rng)
 
     def _search_for(self, stage: Stage) -> Search:
         """The search, with a tolerance that the criterion can resolve; refuse a criterion without the gradient."""

@@ -66,7 +66,7 @@ def fit_latent(
             coordinates = coordinates.with_likelihood(likelihood.normalised())
             tuning = replace(tuning, criterion=Evidence(), inference=Variational())
         end = None
-        z = start if start is not None and len(start) == len(coordinates.start) else coordinates.start
+        z = start if start is not None and len(start) == len(coordinates.start) else _first_point(coordinates, tuning)
         if tuning.search is not None and len(z):
             end = _search(rows, coordinates, spread, tuning, tuning.search, z)
             z = end.evaluation.z
@@ -81,6 +81,12 @@ def fit_latent(
         ]
         members = [final.model(None) for final in finals]
         return AveragedModel.of(model, members)
+
+
+def _first_point(coordinates: Coordinates, tuning: Tuning) -> Array:
+    """Where a search starts that has no earlier fit to go on from, shape (n_z,)."""
+    hinted = coordinates.hinted(coordinates.start, tuning.hint)
+    return coordinates.start if hinted is None else hinted
 
 
 def _for_sampling(tuning: Tuning) -> Tuning:

@@ -27,7 +27,8 @@ class Tuning:
     report: Report | None = None
     """Called after every evaluation with a function that makes the `LatentModel` as if the search had ended there."""
     hint: Kernel | None = None
-    """A kernel of another machine, whose length scales are worth a climb where the search sees few of the rows."""
+    """A kernel of another machine, from whose length scales the search starts, or climbs too where it sees few of the
+    rows."""
     brief: bool = False
     """Whether the search starts near its end and the machine only predicts: a regression in doubt is not searched again
     from other starts, and no support vector machine is solved."""

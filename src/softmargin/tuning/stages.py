@@ -26,7 +26,6 @@ from softmargin.rows import TrainingRows
 from softmargin.search import Evaluation
 from softmargin.tuning.coordinates import Coordinates
 from softmargin.tuning.hyperprior import HyperPrior
-from softmargin.tuning.objective import Subspace
 
 
 @dataclass(frozen=True)
@@ -102,20 +101,6 @@ def start_at(logs: Logs, coordinates: Coordinates, spread: Array) -> Array | Non
             a = coordinates.roles[i].input
             z[i] += common if a is None else log_unit[a]
     return np.clip(z, *coordinates.bounds.T) if "length_scale" in coordinates.kinds else None
-
-
-def second_start(space: Subspace, coordinates: Coordinates, spread: Array) -> Array:
-    """The u of the policy's second start: for the common length scale as a mean over inputs."""
-    log_unit, logs = _log_units(spread), POLICY.search.second_start
-    target = space.origin.copy()
-    for i, kind in enumerate(coordinates.kinds):
-        if kind not in logs:
-            continue
-        target[i] = logs[kind]
-        if kind == "length_scale":
-            target[i] += log_unit[coordinates.roles[i].input or 0]
-    weight = space.directions / np.maximum(np.sum(space.directions**2, axis=0), 1e-300)
-    return weight.T @ (target - space.origin)
 
 
 def _log_units(spread: Array) -> Array:

@@ -10,17 +10,18 @@ from softmargin import BayesianSVC
 from softmargin.machines import Warp, stacking_weights
 
 
-def test_weights_maximise_the_penalised_score():
+@pytest.mark.parametrize("count", [1.0, 10.0])
+def test_weights_maximise_the_penalised_score(count):
     rng = np.random.default_rng(0)
     log_p, weight = np.log(rng.uniform(0.05, 1, (40, 3))), rng.choice([1.0, 2.0], 40)
 
     def loss(u):
         w = softmax(u)
-        return -(weight @ np.log(np.exp(log_p) @ w)) - np.log(w).sum()
+        return -(weight @ np.log(np.exp(log_p) @ w)) - count * np.log(w).sum()
 
     best = softmax(minimize(loss, np.zeros(3), tol=1e-10).x)
     # The iteration ends when no weight moves by 1e-4; close to the end it moves by a fixed share of the distance.
-    np.testing.assert_allclose(stacking_weights(log_p, weight), best, atol=5e-3)
+    np.testing.assert_allclose(stacking_weights(log_p, weight, count), best, atol=5e-3)
 
 
 def test_warp_gives_normal_scores_to_skewed_columns_alone():

@@ -7,6 +7,7 @@ from scipy import stats
 
 from softmargin import BayesianSVR
 from softmargin.machines import stacking_weights
+from softmargin.policy import POLICY
 
 RNG = np.random.default_rng(3)
 X = RNG.lognormal(0, 0.8, (40, 1))
@@ -47,7 +48,7 @@ def left_out_by_cavities(member):
 def test_weights_are_those_of_exact_leave_one_out(model):
     tube, warped, *gaussians = model.members_
     table = [left_out_by_cavities(tube), left_out_by_cavities(warped), *map(left_out_by_refitting, gaussians)]
-    weights = stacking_weights(np.stack(table, axis=1), np.ones(40))
+    weights = stacking_weights(np.stack(table, axis=1), np.ones(40), POLICY.stack.target_pseudo_count)
     assert_allclose(model.weights_, weights, rtol=1e-6)
     mixed = np.log(np.exp(np.stack(table, axis=1)) @ weights).mean()
     assert model.loo_log_density_ == pytest.approx(mixed, rel=1e-8)

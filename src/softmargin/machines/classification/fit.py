@@ -23,7 +23,7 @@ from softmargin.machines.support import ClassSupport, class_support
 from softmargin.machines.warp import Warp
 from softmargin.policy import POLICY, LeastSquaresPolicy
 from softmargin.rows import ClassEncoding, LocalRows, PairEncoding, TrainingRows, merge_rows, spread_of
-from softmargin.search import Listener, Report
+from softmargin.search import LBFGS, Listener, Report
 from softmargin.tuning import LatentModel, LikelihoodCoordinates, Probability, Tuning, update
 
 Composition = Literal["hinge", "stack", "least_squares"]
@@ -220,7 +220,7 @@ def _fit_rows(source: Source, settings: ClassificationSettings, report: Report |
     if settings.is_joint(len(classes)):
         stack, mixed = _stacked(members, left_out, rows)
         return finish(stack, left_out=mixed, rows=rows, later=fit)
-    fit = _hinted(fit, members, rows)
+    fit = _beside(fit, members)
     machine = _reporting(fit, finish, len(classes), report).from_rows(rows, len(classes))
     hinge = Member("hinge", machine.predicting(settings.probability))
     hinge_left_out = None if machine.left_out is None else machine.left_out.log_proba
@@ -273,14 +273,15 @@ def _least_squares_members(
     return members, left_out
 
 
-def _hinted(fit: PairwiseFit, members: list[Member], rows: TrainingRows) -> PairwiseFit:
-    """The hinge machine's fit, with the least-squares machine's length scales as another start.
-
-    With few rows a search with their Gram matrix finds structure itself; with more it sees some of them only.
-    """
-    if not members or len(rows.y) <= POLICY.size.dense_rows or isinstance(fit.kernel, PrecomputedKernel):
+def _beside(fit: PairwiseFit, members: list[Member]) -> PairwiseFit:
+    """The hinge machine's fit beside others: from the least-squares machine's length scales, with fewer digits."""
+    if not members:
         return fit
-    return replace(fit, tuning=replace(fit.tuning, hint=members[0].machine.kernel))
+    hint = None if isinstance(fit.kernel, PrecomputedKernel) else members[0].machine.kernel
+    search = fit.tuning.search
+    if isinstance(search, LBFGS):
+        search = replace(search, tol=max(search.tol, POLICY.stack.search_tol))
+    return replace(fit, tuning=replace(fit.tuning, hint=hint, search=search))
 
 
 def _stacked(members: list[Member], left_out: list[Array | None], rows: TrainingRows) -> tuple[Stack, LeftOut | None]:
@@ -307,7 +308,7 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
     if settings.is_joint(len(classes)):
         stack, mixed = _stacked(members, left_out, rows)
         return finish(stack, left_out=mixed, rows=rows, later=fit)
-    fit = _hinted(fit, members, rows)
+    fit = _beside(fit, members)
     machine = _reporting(fit, finish, len(classes), report).from_source(source, classes, drawn)
     sample = drawn.some(POLICY.size.importance_rows)
     if not members:

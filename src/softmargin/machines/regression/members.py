@@ -89,7 +89,7 @@ def _mixed(
     """The fit in which these members predict, with weights by their leave-one-out log densities."""
     columns = [log_p for _, log_p in made]
     table = np.stack([left_out(tube), *columns] if tube_predicts else columns, axis=1)
-    weights = stacking_weights(table, rows.weight)
+    weights = stacking_weights(table, rows.weight, STACK.target_pseudo_count)
     mixed = np.log(np.exp(table - table.max(axis=1, keepdims=True)) @ weights) + table.max(axis=1)
     mean = float(rows.weight @ mixed / rows.weight.sum())
     others = tuple(member for member, _ in made)
