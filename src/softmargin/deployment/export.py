@@ -6,13 +6,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from softmargin._version import __version__
 from softmargin.deployment.classification import class_probabilities, labels
+from softmargin.deployment.columns import DOUBLE, ML, encoded
 from softmargin.deployment.graph import IR_VERSION, OPSET, Graph, Tensor
 from softmargin.deployment.kernels import ExportError
 from softmargin.deployment.regression import mean_and_std
 from softmargin.estimators import BayesianSVC, BayesianSVR
 
-DOUBLE = 11
-"""ONNX's number for double precision."""
+ML_OPSET = 3
+"""Of ONNX's operators for machine learning: of 2022."""
 
 
 def to_onnx(model: BayesianSVC | BayesianSVR) -> Any:
@@ -21,19 +22,21 @@ def to_onnx(model: BayesianSVC | BayesianSVR) -> Any:
     Parameters
     ----------
     model : BayesianSVC or BayesianSVR
-        Fitted on numbers; kernels that can be exported are RBF, Matern, rational quadratic, linear, constant, of all or
-        some columns, and their sums, products and powers.
+        Fitted; kernels that can be exported are RBF, Matern, rational quadratic, linear, constant, of all or some
+        columns, and their sums, products and powers.
 
     Returns
     -------
     onnx.ModelProto
-        With the input ``X`` (double, shape (n, n_features)) and the outputs ``label`` and ``probabilities``, or
-        ``mean`` and ``std``. ``onnx.save(result, path)`` writes it.
+        With the input ``X`` (double, shape (n, n_features), nan for gaps) and the outputs ``label`` and
+        ``probabilities``, or ``mean`` and ``std``. A model of a table with categories has an input of shape (n, 1) for
+        each column instead, named as the column is: strings for categories ("" for a gap), double for numbers.
+        ``onnx.save(result, path)`` writes it.
 
     Raises
     ------
     ExportError
-        A ValueError, for what has no graph: other kernels, sampled posteriors, coupled pairs of classes, categories.
+        A ValueError, for what has no graph: other kernels, sampled posteriors, coupled pairs of classes, dates.
 
     Examples
     --------
@@ -56,26 +59,25 @@ def to_onnx(model: BayesianSVC | BayesianSVR) -> Any:
     width = model.n_features_in_
     if model._is_precomputed():
         raise ExportError("a precomputed kernel has no inputs to export; fit with a kernel object")
-    if model.encoder_ is not None and not model.encoder_.is_plain:
-        raise ExportError("a model of categories, gaps or dates has no ONNX graph; encode the table as numbers first")
     graph = Graph()
-    outputs = _outputs(model, graph)
+    X, inputs = encoded(model.encoder_, width, graph)
+    outputs = _outputs(model, X)
     made = helper.make_graph(
         graph.nodes,
         type(model).__name__,
-        [helper.make_tensor_value_info("X", DOUBLE, [None, width])],
+        [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in inputs],
         [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in outputs],
         graph.constants,
     )
-    opset = [helper.make_opsetid("", OPSET)]
+    opset = [helper.make_opsetid("", OPSET), helper.make_opsetid(ML, ML_OPSET)]
     return helper.make_model(
         made, opset_imports=opset, ir_version=IR_VERSION, producer_name="softmargin", producer_version=__version__
     )
 
 
-def _outputs(model: Any, graph: Graph) -> list[tuple[str, int, list[int | None]]]:
+def _outputs(model: Any, X: Tensor) -> list[tuple[str, int, list[int | None]]]:
     """Add the predictions to the graph; name, type and shape of each."""
-    X = Tensor(graph, "X")
+    graph = X.graph
     if isinstance(model, BayesianSVR):
         mean, std = mean_and_std(model._fit, X)
         graph.output(mean, "mean")

@@ -20,7 +20,7 @@ from sklearn.gaussian_process.kernels import (
 
 from softmargin._linalg import Array
 from softmargin.deployment.graph import Tensor
-from softmargin.kernels import ColumnKernel, RowScale
+from softmargin.kernels import ColumnKernel, RowScale, TiedKernel
 from softmargin.machines.regression.noise_scale import NoiseScale
 
 KNOWN = (
@@ -55,7 +55,7 @@ def _walk(kernel: Kernel, X: Tensor, leaf: Callable[[Kernel, Tensor], Tensor], b
         where = np.asarray(kernel.positions())
         part = X.graph.call("Gather", X, where, axis=1)
         return diagonal(kernel.inner, part) if basis is None else gram(kernel.inner, part, basis[:, where])
-    return leaf(kernel, X)
+    return leaf(kernel.expanded() if type(kernel) is TiedKernel else kernel, X)
 
 
 def _cross(kernel: Kernel, X: Tensor, basis: Array) -> Tensor:
