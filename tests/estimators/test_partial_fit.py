@@ -74,3 +74,8 @@ def test_streams_need_sparse_inference_and_known_classes():
     model = BayesianSVC(**SETTINGS).partial_fit(X, np.sign(f))
     with pytest.raises(ValueError, match="were not in the first batch"):
         model.partial_fit(X, np.full(200, 7.0))
+
+
+def test_the_least_squares_machine_has_no_stream():
+    assert not hasattr(BayesianSVC(loss="least_squares", inference="sparse"), "partial_fit")
+    assert hasattr(BayesianSVC(inference="sparse"), "partial_fit")

@@ -114,8 +114,7 @@ def run(n_cases: int, path: Path, *, seconds: float, say: Callable[[str], object
 def describe(number: int, case: Case, outcome: Outcome) -> dict[str, Any]:
     """A failure, shrunk; what hangs is as it was found, since every trial would hang too."""
     small = case if outcome.kind == "hang" else shrink(case, outcome.kind)
-    note = outcome.note if outcome.kind == "hang" else judge(small).note
-    return {"number": number, "kind": outcome.kind, "note": note, "case": repr(small)}
+    return {"number": number, "kind": outcome.kind, "note": outcome.note, "case": repr(small)}
 
 
 def merge(paths: list[Path]) -> State:

@@ -125,7 +125,9 @@ def _shift(case: Case, problem: Problem, model: Any, expected: Answers) -> float
 
 
 def _target_scale(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
-    if case.is_classifier or _has_target_units(case):
+    kept = np.ones(case.rows, dtype=bool) if problem.weight is None else problem.weight > 0
+    # Equal targets have no unit: the noise is then relative to one.
+    if case.is_classifier or _has_target_units(case) or np.ptp(problem.y[kept]) == 0:
         return None
     factor = 2.0 ** (case.seed % 21 - 10)
     scaled = replace(problem, y=problem.y * factor)
@@ -191,7 +193,7 @@ def _dask(case: Case, problem: Problem, model: Any, expected: Answers) -> float 
 
 
 def _stream(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
-    if case.get("inference") != "sparse" or case.container == "precomputed":
+    if case.container == "precomputed" or not hasattr(model, "partial_fit"):
         return None
     half = problem.take(np.arange(case.rows // 2, case.rows))
     model.partial_fit(training_rows(case, half), half.y, sample_weight=half.weight)

@@ -1,5 +1,6 @@
 """Make a failing case as plain as it can be while it still fails in the same way."""
 
+import time
 from collections.abc import Iterator
 from dataclasses import fields, replace
 
@@ -9,15 +10,15 @@ from .oracle import judge
 PLAIN = Case()
 
 
-def shrink(case: Case, kind: str, steps: int = 60) -> Case:
-    """The plainest case found in `steps` trials whose outcome is of the same kind."""
-    while steps > 0:
+def shrink(case: Case, kind: str, seconds: float = 5.0) -> Case:
+    """The plainest case whose outcome is of the same kind that is found in some CPU time."""
+    end = time.process_time() + seconds
+    while time.process_time() < end:
         for simpler in _simpler(case):
-            steps -= 1
             if judge(simpler).kind == kind:
                 case = simpler
                 break
-            if steps <= 0:
+            if time.process_time() >= end:
                 break
         else:
             return case

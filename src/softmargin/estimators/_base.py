@@ -102,6 +102,10 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
         inference: Inference = part_of(self.inference, self._inferences())
         return inference
 
+    def _streams(self) -> bool:
+        """Whether the loss has a machine with inducing points."""
+        return True
+
     def _criterion(self) -> Criterion | None:
         """The criterion; None: the default policy."""
         if isinstance(self.criterion, str) and self.criterion == "auto":
@@ -260,6 +264,8 @@ def can_stream(self: Any) -> bool:
     """Whether an estimator has `partial_fit`; the error says what it needs."""
     if self._inference().needs_gram:
         raise AttributeError(f"partial_fit needs inference='sparse', got inference={self.inference!r}")
+    if not self._streams():
+        raise AttributeError(f"partial_fit needs a machine with inducing points, which loss={self.loss!r} has not")
     return True
 
 

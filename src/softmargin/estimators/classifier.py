@@ -331,6 +331,9 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         joint = self.multi_class == "joint"
         return "stack" if self.stack and joint and not chosen else "hinge"
 
+    def _streams(self) -> bool:
+        return not self._is_least_squares()
+
     def _is_least_squares(self) -> bool:
         return isinstance(part_of(self.loss, self._losses()), LeastSquares)
 

@@ -83,7 +83,9 @@ def _inside(z, lower, upper):
 def _mode(lower, upper, m, v, C, w, kind):
     """Maximum of L on [lower, upper] by bisection (P increases, so it lies at or right of m)."""
     left = max(lower, m)
-    right = min(upper, m + v * w * C * max(2.0, 1 + abs(m)))
+    # Where the slope of the Gaussian balances the largest w C r'.
+    steepest = max(2.0, 1 + abs(m)) if kind == SQUARED_LINK else 2.0
+    right = min(upper, min(m + v * w * C * steepest, 1e300))
     if left >= upper:
         return upper
     if right <= left:
@@ -92,8 +94,11 @@ def _mode(lower, upper, m, v, C, w, kind):
         return left
     if _slope_curvature(_inside(right, lower, upper), m, v, C, w, kind)[0] >= 0:
         return right
-    for _ in range(60):
+    # Halvings from the largest number to the distance of neighbours, at worst.
+    for _ in range(1200):
         middle = 0.5 * (left + right)
+        if middle == left or middle == right:
+            break
         if _slope_curvature(middle, m, v, C, w, kind)[0] > 0:
             left = middle
         else:
