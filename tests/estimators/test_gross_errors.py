@@ -150,3 +150,9 @@ def test_warnings_of_the_fit_that_is_kept_are_not_lost(monkeypatch, set_policy):
         model = BayesianSVR(max_iter=5, stack=False).fit(X, spoil(y, 3, 15.0))
     assert len(model.gross_errors_) == 0
     assert [str(w.message) for w in caught] == ["fitted 39 rows", "fitted 40 rows"]
+
+
+def test_one_row_far_from_zero_is_no_gross_error():
+    # Without a centre, and a scale of one because there is one row, its target lies 1e19 scales away from zero.
+    model = BayesianSVR(center=None, max_iter=2).fit([[1.0], [2.0]], [9e19, 7e19], sample_weight=[0.0, 1.0])
+    assert np.all(np.isfinite(model.predict([[1.5]])))

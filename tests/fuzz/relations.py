@@ -21,8 +21,12 @@ Answers = dict[str, np.ndarray]
 EXACT = 0.0
 FIXED = 1e-6
 """Rounding, at given hyperparameters."""
+LOST = 1e-3
+"""The same with weights of 1e12: the system I + W K has that condition number, and 1e12 epsilon is lost."""
 SEARCHED = 2e-2
 """Searches follow rounding: they end when an iteration gains little."""
+ROUGH = 0.2
+"""Through inducing points a search ends when an iteration gains less than 0.1 nats (`POLICY.size.refine_tol`)."""
 SAMPLED = 0.25
 """Draws that R-hat and an effective number of 400 allow: five standard errors; another order draws other numbers."""
 EXTREME = 0.2
@@ -43,8 +47,12 @@ def answers(case: Case, problem: Problem, model: Any) -> Answers:
 def tolerance(case: Case) -> float:
     """How far answers may move with rounding."""
     if case.get("search", "lbfgs") is None:
-        return SAMPLED if case.get("inference") == "hmc" else FIXED
-    return EXTREME if case.weights in ("tiny", "huge", "mixed") else SEARCHED
+        if case.get("inference") == "hmc":
+            return SAMPLED
+        return LOST if case.weights in ("huge", "mixed") else FIXED
+    if case.weights in ("tiny", "huge", "mixed"):
+        return EXTREME
+    return ROUGH if case.get("inference") == "sparse" else SEARCHED
 
 
 def _draws_by_position(case: Case) -> bool:
@@ -60,6 +68,9 @@ def _draws_by_position(case: Case) -> bool:
 def check_relation(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
     """The largest gap that the relation of the case left; None if it does not apply. Raise unless it holds."""
     relation = _RELATIONS.get(case.relation)
+    if case.kernel == "ExpSineSquared" and case.new in ("far", "very_far"):
+        # The phase of 1e30 periods has no digits.
+        return None
     return None if relation is None else relation(case, problem, model, expected)
 
 

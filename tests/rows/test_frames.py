@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from softmargin.rows import CategoryColumn, ColumnEncoder, DateColumn, NumberColumn, spread_of
 from softmargin.rows.columns import MAX_CATEGORIES
@@ -141,3 +141,19 @@ def test_columns_keep_their_kind():
         encoder.transform(FRAME.assign(born="today"))
     with pytest.raises(ValueError, match="X has 2 columns, but 5 were fitted"):
         encoder.transform(FRAME[["age", "town"]])
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_weights_are_numbers_of_copies(kind):
+    columns = {
+        "n": [1.0, None, 3.0, 10.0, 11.0],
+        "c": ["a", "b", "c", "a", None],
+        "d": [datetime.date(2020 + k, 1, 1 + k) for k in range(5)],
+    }
+    weight = np.array([2.0, 1.0, 3.0, 0.0, 0.0])
+    times = np.repeat(np.arange(5), weight.astype(int))
+    copies = {name: [values[k] for k in times] for name, values in columns.items()}
+    found, wanted = ColumnEncoder.of(kind(columns), weight=weight), ColumnEncoder.of(kind(copies))
+    assert found.columns[1].categories == wanted.columns[1].categories == ("a", "b", "c")
+    for one, other in zip((found.columns[0], found.columns[2].year), (wanted.columns[0], wanted.columns[2].year)):
+        assert_allclose([one.median, one.gap, one.share], [other.median, other.gap, other.share], rtol=1e-12)

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from softmargin.sampling import Schedule, anneal
-from softmargin.sampling.annealing import _resample
+from softmargin.likelihoods import LIKELIHOODS
+from softmargin.sampling import DataTarget, Reference, Schedule, Spectrum, anneal
+from softmargin.sampling.annealing import MOST_LEVELS, _resample
 
 from .cases import REFERENCES, TARGETS, exact
 
@@ -69,3 +71,12 @@ def test_resampling_keeps_expected_counts():
 def test_wrong_schedules_are_named(settings, message):
     with pytest.raises(ValueError, match=message):
         Schedule(**settings)
+
+
+def test_levels_are_bounded():
+    # With such weights the residual varies by so much that each level goes a tiny part of the way.
+    y, K = np.array([1.0, -1.0, 1.0]), 1.0 + np.eye(3)
+    reference, target = Reference.prior(Spectrum.of(K)), DataTarget(y, LIKELIHOODS["logistic"](), np.full(3, 1e60))
+    with pytest.warns(ConvergenceWarning, match="annealing needs more than"):
+        found = anneal(np.random.default_rng(0), reference, target, Schedule(n_islands=2, n_particles=8))
+    assert len(found.levels) <= MOST_LEVELS + 21

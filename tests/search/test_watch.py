@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from softmargin import BayesianSVC
-from softmargin.search import StopSearch, watching
+from softmargin.search import LBFGS, Evaluation, GradientAscent, RandomWalk, StopSearch, notify, watching
 
 
 @pytest.fixture(scope="module")
@@ -55,3 +55,18 @@ def test_stopping_keeps_the_best_of_the_stage(data):
     # The evaluation that stopped the search counts too.
     best = max(model.search_path_, key=lambda row: row["objective"])
     assert pytest.approx(best["C"]) == model.C_
+
+
+@pytest.mark.parametrize("search", [RandomWalk(max_iter=3), GradientAscent(max_iter=3), LBFGS(max_iter=3)])
+def test_a_stop_at_any_evaluation_ends_with_one(search):
+    # The first evaluation of a walk, and the last one of an ascent, raised it out of the fit.
+    def objective(z):
+        evaluation = Evaluation(z, -float(z @ z), -2 * z, 0.0, None)
+        notify(evaluation, stop)
+        return evaluation
+
+    def stop(evaluation):
+        raise StopSearch
+
+    result = search.maximise(objective, np.ones(2), np.array([[-5.0, 5.0]] * 2))
+    assert result.best.value == -2.0

@@ -66,23 +66,31 @@ class NumberColumn:
     """Share of the training rows that had a gap."""
 
     @classmethod
-    def of(cls, cells: Cells) -> "NumberColumn":
+    def of(cls, cells: Cells, weight: Array | None = None) -> "NumberColumn":
         """Learn the column from training rows."""
-        return cls.of_numbers(cells.numbers(), cells.name)
+        return cls.of_numbers(cells.numbers(), cells.name, weight)
 
     @classmethod
-    def of_numbers(cls, numbers: Array, name: str) -> "NumberColumn":
+    def of_numbers(cls, numbers: Array, name: str, weight: Array | None = None) -> "NumberColumn":
         """The same from numbers with nan for gaps, shape (n,)."""
-        known = numbers[~np.isnan(numbers)]
+        present = ~np.isnan(numbers)
+        if weight is not None:
+            # Rows of weight zero are not there.
+            present &= weight > 0
+        known = numbers[present]
         if len(known) == 0:
             raise ValueError(f"column {name} has no values, only gaps; leave it out")
-        median = float(np.median(known[:: max(1, len(known) // SAMPLE)]))
-        if len(known) == len(numbers):
+        w = np.ones(len(known)) if weight is None else weight[present]
+        step = max(1, len(known) // SAMPLE)
+        median = _median(known[::step], None if weight is None else w[::step])
+        total = len(numbers) if weight is None else float(weight.sum())
+        n_rows = len(numbers) if weight is None else int(np.count_nonzero(weight))
+        if len(known) == n_rows:
             return cls(median)
         # Any size would do for a mark with a length scale of its own; a kernel that shares the number's needs its unit.
         with np.errstate(over="ignore", invalid="ignore"):
-            spread = float(known.std())
-        return cls(median, spread if 0 < spread < np.inf else 1.0, 1 - len(known) / len(numbers))
+            spread = float(np.sqrt(np.average((known - np.average(known, weights=w)) ** 2, weights=w)))
+        return cls(median, spread if 0 < spread < np.inf else 1.0, 1 - float(w.sum()) / total)
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -108,11 +116,13 @@ class CategoryColumn:
     """The values that have a column, sorted; None stands for a gap."""
 
     @classmethod
-    def of(cls, cells: Cells) -> "CategoryColumn":
+    def of(cls, cells: Cells, weight: Array | None = None) -> "CategoryColumn":
         """Learn the values from training rows; the rarest of too many are left to "other"."""
-        counts: dict[Any, int] = {}
-        for value in cells.values():
-            counts[value] = counts.get(value, 0) + 1
+        counts: dict[Any, float] = {}
+        values = cells.values()
+        for value, w in zip(values, [1.0] * len(values) if weight is None else weight.tolist()):
+            if w > 0:
+                counts[value] = counts.get(value, 0.0) + w
         if set(counts) == {None}:
             raise ValueError(f"column {cells.name} has no values, only gaps; leave it out")
         common = sorted(counts, key=lambda value: (-counts[value], _order(value)))[:MAX_CATEGORIES]
@@ -149,10 +159,10 @@ class DateColumn:
     day: NumberColumn
 
     @classmethod
-    def of(cls, cells: Cells) -> "DateColumn":
+    def of(cls, cells: Cells, weight: Array | None = None) -> "DateColumn":
         """Learn the column from training rows."""
-        year, day = _year_and_day(cells.dates())
-        return cls(NumberColumn.of_numbers(year, cells.name), NumberColumn.of_numbers(day, cells.name))
+        year, day = (NumberColumn.of_numbers(part, cells.name, weight) for part in _year_and_day(cells.dates()))
+        return cls(year, day)
 
     @property
     def groups(self) -> tuple[int, ...]:
@@ -163,6 +173,18 @@ class DateColumn:
         """Year, day of the year and the mark of a gap, shape (n, 2 or 3)."""
         year, day = _year_and_day(cells.dates())
         return np.column_stack([self.year.fill(year)[:, 0], self.day.fill(day)])
+
+
+def _median(values: Array, weight: Array | None) -> float:
+    """The middle of the values; weights are numbers of copies."""
+    if weight is None:
+        return float(np.median(values))
+    order = np.argsort(values)
+    below = np.cumsum(weight[order])
+    # Both neighbours of the middle, which are one unless it falls between two.
+    ends = np.searchsorted(below, 0.5 * below[-1] * np.array([1 - 1e-12, 1 + 1e-12]))
+    low, high = values[order][np.minimum(ends, len(values) - 1)]
+    return float(0.5 * low + 0.5 * high)
 
 
 def _year_and_day(dates: Any) -> tuple[Array, Array]:

@@ -137,7 +137,9 @@ class ColumnEncoder:
     names: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, X: Any, categorical_features: Any = "from_dtype", names: Any = None) -> "ColumnEncoder":
+    def of(
+        cls, X: Any, categorical_features: Any = "from_dtype", names: Any = None, weight: Array | None = None
+    ) -> "ColumnEncoder":
         """Learn the columns from training rows.
 
         Parameters
@@ -147,6 +149,8 @@ class ColumnEncoder:
             As in `BayesianSVC`.
         names : array-like of shape (d,), optional
             Default: those of the frame.
+        weight : ndarray of shape (n,), optional
+            Number of copies of each row.
         """
         cells = cells_of(X)
         if names is None and is_frame(X):
@@ -154,7 +158,7 @@ class ColumnEncoder:
         names = None if names is None else tuple(str(name) for name in names)
         chosen = categorical_columns(categorical_features, len(cells), names)
         kinds = [_chosen_kind(cell, None if chosen is None else j in chosen) for j, cell in enumerate(cells)]
-        return cls(tuple(KINDS[kind].of(cell) for kind, cell in zip(kinds, cells)), names)
+        return cls(tuple(KINDS[kind].of(cell, weight) for kind, cell in zip(kinds, cells)), names)
 
     def __getstate__(self) -> dict[str, Any]:
         """Columns of numbers as one array: a file with thousands of objects would take long to write and to read."""

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import assert_all_finite, check_X_y
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from softmargin._linalg import Array
 from softmargin.kernels import Layout
 from softmargin.rows._collections import as_dask_array, is_dask
 from softmargin.rows._dask import DaskRows
@@ -120,7 +121,8 @@ def check_rows(
     if allow_gaps and (needs_encoder(X, categorical_features) or not (known is None or known.is_numeric)):
         validate_data(columns, X, skip_check_array=True, reset=reset)
         names = getattr(columns, "feature_names_in_", None)
-        encoder = ColumnEncoder.of(X, categorical_features, names) if known is None else known
+        weight = _weights(sample_weight, X)
+        encoder = ColumnEncoder.of(X, categorical_features, names, weight) if known is None else known
         X, y = check_X_y(encoder.transform(X), y, ensure_min_samples=1, y_numeric=numeric_target, estimator=columns)
     else:
         X, y = validate_data(
@@ -135,24 +137,32 @@ def check_rows(
             reset=reset,
         )
         names = getattr(columns, "feature_names_in_", None)
-        encoder, X = _numeric(X, names, known, allow_gaps=allow_gaps)
+        weight = _weights(sample_weight, X)
+        encoder, X = _numeric(X, names, weight, known, allow_gaps=allow_gaps)
     fault = input_size_fault(X) or (target_size_fault(y) if numeric_target else "")
     if fault:
         raise ValueError(fault)
-    weight = None
-    if sample_weight is not None:
-        weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        check_weights(float(weight.min()), float(weight.max()))
     return CheckedRows(LocalRows(X, y, weight), columns.n_features_in_, names, encoder)
 
 
-def _numeric(X: Any, names: Any, known: ColumnEncoder | None, *, allow_gaps: bool) -> tuple[ColumnEncoder | None, Any]:
+def _weights(sample_weight: Any, X: Any) -> Array | None:
+    """The weights as an array of the length of X."""
+    if sample_weight is None:
+        return None
+    weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    check_weights(float(weight.min()), float(weight.max()))
+    return weight
+
+
+def _numeric(
+    X: Any, names: Any, weight: Array | None, known: ColumnEncoder | None, *, allow_gaps: bool
+) -> tuple[ColumnEncoder | None, Any]:
     """The encoder of an array of numbers, and the array with its gaps filled."""
     if issparse(X):
         assert_all_finite(X, input_name="X")
     if issparse(X) or not allow_gaps:
         return None, X
-    encoder = ColumnEncoder.of(X, None, names) if known is None else known
+    encoder = ColumnEncoder.of(X, None, names, weight) if known is None else known
     return encoder, encoder.fill(X)
 
 

@@ -7,12 +7,14 @@ rotation or the slice sampler. From the EP Gaussian r is nearly flat and a few l
 choice of levels are independent estimates, unbiased for Z: their spread is the standard error.
 """
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
 
 from softmargin._linalg import Array
 from softmargin._parts import Part
@@ -21,6 +23,9 @@ from softmargin.sampling import rotation
 from softmargin.sampling import slice as elliptical
 from softmargin.sampling.reference import Reference
 from softmargin.sampling.targets import Target
+
+MOST_LEVELS, LAST_STEP = 200, 0.05
+"""Levels after which the rest of the way is gone in steps of this size: weights of 1e12 would ask for thousands."""
 
 
 @dataclass
@@ -139,23 +144,32 @@ def anneal(
     while b < 1:
         residual = state.residual.reshape(shape)
         new = _next_level(residual, b, schedule.ess) if schedule.levels is None else schedule.levels[len(levels)]
+        if schedule.levels is None and len(levels) >= MOST_LEVELS:
+            new = min(max(new, b + LAST_STEP), 1.0)
         log_w = (new - b) * residual
         log_z += logsumexp(log_w, axis=1) - np.log(shape[1])
         state = state.take(_resample(rng, log_w))
         b = new
         levels.append(b)
         state = moves(rng, state, b)
+    if schedule.levels is None and len(levels) > MOST_LEVELS:
+        warnings.warn(
+            f"annealing needs more than {MOST_LEVELS} levels: the evidence is unreliable. The weights, C or the "
+            "kernel's amplitude are extreme: lower them, or give Schedule(levels=...)",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     value, error = _combine(log_z)
     return Annealed(reference.log_z + value, error, state.z, state.f, tuple(levels), moves.acceptance)
 
 
 def _next_level(residual: Array, b: float, wanted: float) -> float:
     """The largest b' <= 1 at which the weights exp((b' - b) r) keep the wanted effective fraction."""
+    below = residual.ravel() - residual.max()
 
     def excess(new: float) -> float:
-        log_w = (new - b) * residual.ravel()
-        log_ess = 2 * logsumexp(log_w) - logsumexp(2 * log_w)
-        return float(np.exp(log_ess) / residual.size - wanted)
+        w = np.exp((new - b) * below)
+        return float(np.sum(w) ** 2 / np.sum(w * w) / w.size - wanted)
 
     if excess(1.0) >= 0:
         return 1.0

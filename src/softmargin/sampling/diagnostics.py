@@ -50,11 +50,16 @@ def diagnose(draws: Draws, param_names: tuple[str, ...]) -> Diagnostics:
     names = ("loss", "d_log_amplitude", *(f"d_{name}" for name in param_names))
     # arviz wants (quantity, chain, draw).
     values = np.stack([-draws.log_weight, draws.d_log_amplitude, *draws.d_params]).transpose(0, 2, 1)
+    # Where the likelihood is flat a quantity is the same in every draw, and its R-hat 0/0: nothing is left to converge.
+    still = np.ptp(values, axis=(1, 2)) == 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r_hat = np.array([float(stats.rhat(v)) for v in values])
+        mcse = np.array([float(stats.mcse(v)) for v in values])
     return Diagnostics(
         names=names,
         mean=values.mean(axis=(1, 2)),
-        mcse=np.array([float(stats.mcse(v)) for v in values]),
-        r_hat=np.array([float(stats.rhat(v)) for v in values]),
+        mcse=np.where(still, 0.0, mcse),
+        r_hat=np.where(still, 1.0, r_hat),
         ess_bulk=np.array([float(stats.ess(v, method="bulk")) for v in values]),
         ess_tail=np.array([float(stats.ess(v, method="tail", prob=(0.05, 0.95))) for v in values]),
         acceptance=draws.acceptance,

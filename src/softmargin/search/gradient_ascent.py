@@ -81,7 +81,7 @@ class GradientAscent(Part):
         """Climb from `start` of shape (n,) within `bounds` of shape (n, 2)."""
         start = np.clip(start, bounds[:, 0], bounds[:, 1])
         if len(start) == 0:
-            return SearchResult(start, objective(start), 0, True)
+            return SearchResult(start, _evaluate(objective, start), 0, True)
         space = _Space.of(objective, self.linear, bounds)
         fingerprint = self._fingerprint(objective, start, bounds)
         state = self._resume(objective, fingerprint) or AscentState(
@@ -95,7 +95,7 @@ class GradientAscent(Part):
             pass
         # The average of points within bounds can miss them by rounding.
         point = np.clip(space.to_log(self._answer(state)), bounds[:, 0], bounds[:, 1])
-        return SearchResult(point, objective(point), state.step, state.done)
+        return SearchResult(point, _evaluate(objective, point), state.step, state.done)
 
     def _step(self, objective: Objective, state: AscentState, space: "_Space") -> None:
         evaluation, rule, bounds = objective(space.to_log(state.point)), get_rule(self.rule), space.bounds
@@ -174,3 +174,12 @@ class _Space(NamedTuple):
     def gradient(self, gradient: Array, point: Array) -> Array:
         """d/dC = (d/d ln C)/C for the linear coordinates."""
         return np.where(self.linear, gradient / np.where(self.linear, point, 1.0), gradient)
+
+
+def _evaluate(objective: Objective, point: Array) -> Evaluation:
+    """The objective at the end of a search, where nothing is left to stop."""
+    try:
+        return objective(point)
+    except StopSearch as stop:
+        evaluation: Evaluation = stop.evaluation
+        return evaluation

@@ -74,7 +74,10 @@ class RandomWalk(Part):
         rng = np.random.RandomState(0) if random_state is None else random_state
         point = np.clip(start, bounds[:, 0], bounds[:, 1])
         linear = self._linear(objective, len(point))
-        best, sweep = objective(point), 0
+        try:
+            best, sweep = objective(point), 0
+        except StopSearch as stop:
+            return SearchResult(point, stop.evaluation, 0, False, stopped=True)
         steps, kept = np.full(len(point), self.step), [best.value]
         try:
             while sweep < self.max_iter and not self._is_over(steps, kept):
@@ -92,7 +95,7 @@ class RandomWalk(Part):
                         # In balance, acceptance ln(rate) = (1 - acceptance) ln(shrink).
                         steps[j] *= self.rate ** -(self.acceptance / (1 - self.acceptance))
         except StopSearch:
-            return SearchResult(point, best, sweep, False)
+            return SearchResult(point, best, sweep, False, stopped=True)
         return SearchResult(point, best, sweep, self._is_over(steps, kept))
 
     def _is_over(self, steps: Array, kept: list[float]) -> bool:

@@ -58,7 +58,7 @@ SPREADS = 2.0 ** np.arange(-3, 10)
 """Distances from the mean, in standard deviations."""
 
 
-def integrate(values: Callable[[Rows, Array], Array], edges: Array) -> Array:
+def integrate(values: Callable[[Rows, Array], Array], edges: Array, tolerance: Array | float = TOLERANCE) -> Array:
     """Integrate functions of f over each row's interval, shape (n_functions, n).
 
     Parameters
@@ -67,8 +67,11 @@ def integrate(values: Callable[[Rows, Array], Array], edges: Array) -> Array:
         (rows of shape (p,), f of shape (p, 17)) -> the integrands, shape (n_functions, p, 17).
     edges : ndarray of shape (n, k)
         Increasing along a row: where the first panels end.
+    tolerance : float or ndarray of shape (n,)
+        Largest disagreement of the two rules; more where the integrand has fewer digits.
     """
     n = len(edges)
+    tolerance = np.broadcast_to(tolerance, n)
     rows, low, high = np.repeat(np.arange(n), edges.shape[1] - 1), edges[:, :-1].ravel(), edges[:, 1:].ravel()
     kept = high > low
     rows, low, high = rows[kept], low[kept], high[kept]
@@ -83,7 +86,7 @@ def integrate(values: Callable[[Rows, Array], Array], edges: Array) -> Array:
             total, size = np.zeros((len(found), n)), np.zeros((len(found), n))
         fine, coarse, absolute = half * (found @ KRONROD), half * (found @ GAUSS), half * (np.abs(found) @ KRONROD)
         # A zero integral has no digits to ask for.
-        allowed = TOLERANCE * (size + _by_row(rows, absolute, n))[:, rows]
+        allowed = (tolerance * (size + _by_row(rows, absolute, n)))[:, rows]
         # Both rules are blind between the last node and the end of the panel: a kink there shows in the end value.
         surprise = np.maximum(np.abs(found @ TO_END[::-1] - left_end), np.abs(found @ TO_END - right_end))
         done = np.all((np.abs(fine - coarse) <= allowed) & (GAP * half * surprise <= allowed), axis=0)

@@ -97,7 +97,7 @@ def _mode(lower, upper, m, v, C, w, kind):
     # Halvings from the largest number to the distance of neighbours, at worst.
     for _ in range(1200):
         middle = 0.5 * (left + right)
-        if middle == left or middle == right:
+        if not left < middle < right:
             break
         if _slope_curvature(middle, m, v, C, w, kind)[0] > 0:
             left = middle

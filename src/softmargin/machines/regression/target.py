@@ -64,7 +64,9 @@ def _middle_quantiles(y: Array, w: Array) -> Array:
 def in_bulk(y: Array, w: Array) -> NDArray[np.bool_]:
     """Which scaled targets to learn hyperparameters from: all but a few gross errors, shape (n,)."""
     bulk: NDArray[np.bool_] = np.abs(y) <= TARGET.gross
-    rare = w @ ~bulk <= max(TARGET.gross_share * w.sum(), 1.0)
+    outside = float(w @ ~bulk)
+    # Without a centre, or with few rows, what lies far out may be most of what there is.
+    rare = outside <= max(TARGET.gross_share * w.sum(), 1.0) and outside < w @ bulk
     return bulk if rare else np.ones(len(y), dtype=bool)
 
 
