@@ -96,8 +96,8 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
     max_iter : int, default=60
         Iterations of each search.
     tol : float, default=1e-4
-        The search stops when an iteration gains less (in nats); in a stack the hinge machine's stops at 0.05, which the
-        mixture does not notice.
+        The search stops when an iteration gains less (in nats); in a stack the hinge machine's stops at 500
+        times as much, which the mixture does not notice.
     warm_start : bool, default=False
         Start the search from the hyperparameters of the previous fit.
     n_jobs : int or None, default=None

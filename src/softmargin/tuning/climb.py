@@ -68,7 +68,8 @@ class Climb:
         box, rng = self.coordinates.bounds, np.random.RandomState(seed)
         search = self._search_for(stage)
         if stage.directions is None:
-            result = finds_structure(search, objective, self.spread).maximise(objective, z, box, rng)
+            climb = search if self.tuning.brief else finds_structure(search, objective, self.spread)
+            result = climb.maximise(objective, z, box, rng)
             others = self._other_starts(stage, result.best)
             if not others:
                 return result

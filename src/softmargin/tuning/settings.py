@@ -6,7 +6,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin.criteria import Criterion
 from softmargin.inference import Inference
-from softmargin.search import Report, Search
+from softmargin.search import LBFGS, Report, Search
 from softmargin.tuning.hyperprior import HyperPrior
 
 
@@ -30,13 +30,19 @@ class Tuning:
     """A kernel of another machine, from whose length scales the search starts, or climbs too where it sees few of the
     rows."""
     brief: bool = False
-    """Whether the search starts near its end and the machine only predicts: a regression in doubt is not searched again
-    from other starts, and no support vector machine is solved."""
+    """Whether the search starts near its end and the machine only predicts: it looks for no other structure, a
+    regression in doubt is not searched again from other starts, and no support vector machine is solved."""
 
     @property
     def is_default(self) -> bool:
         """Whether the default policy chooses among its own models by EP's leave-one-out."""
         return self.criterion is None and self.search is not None and self.inference.gives_cavities
+
+    def relaxed(self, factor: float) -> "Tuning":
+        """The same with so many times the tolerance of a climb."""
+        if not isinstance(self.search, LBFGS):
+            return self
+        return replace(self, search=replace(self.search, tol=factor * self.search.tol))
 
     def without_report(self) -> "Tuning":
         """The same for another process, whose evaluations are not reported."""

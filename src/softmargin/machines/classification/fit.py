@@ -23,7 +23,7 @@ from softmargin.machines.support import ClassSupport, class_support
 from softmargin.machines.warp import Warp
 from softmargin.policy import POLICY, LeastSquaresPolicy
 from softmargin.rows import ClassEncoding, LocalRows, PairEncoding, TrainingRows, merge_rows, spread_of
-from softmargin.search import LBFGS, Listener, Report
+from softmargin.search import Listener, Report
 from softmargin.tuning import LatentModel, LikelihoodCoordinates, Probability, Tuning, update
 
 Composition = Literal["hinge", "stack", "least_squares"]
@@ -278,10 +278,7 @@ def _beside(fit: PairwiseFit, members: list[Member]) -> PairwiseFit:
     if not members:
         return fit
     hint = None if isinstance(fit.kernel, PrecomputedKernel) else members[0].machine.kernel
-    search = fit.tuning.search
-    if isinstance(search, LBFGS):
-        search = replace(search, tol=max(search.tol, POLICY.stack.search_tol))
-    return replace(fit, tuning=replace(fit.tuning, hint=hint, search=search))
+    return replace(fit, tuning=replace(fit.tuning.relaxed(POLICY.stack.relaxed), hint=hint))
 
 
 def _stacked(members: list[Member], left_out: list[Array | None], rows: TrainingRows) -> tuple[Stack, LeftOut | None]:

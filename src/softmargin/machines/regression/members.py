@@ -13,7 +13,6 @@ Weights by leave-one-out densities of y; a merged row is left out as a whole.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -61,11 +60,12 @@ def stack_on(
     constant = _mixed(tube, made, rows, tube_predicts=True)
     if settings.noise == "constant":
         return constant
-    varying = fit.varying()
+    assert constant.loo_log_density is not None
+    varying = fit.varying(float(rows.weight.sum() * constant.loo_log_density))
     if not varying:
         return constant
     varied = _mixed(tube, varying, rows, tube_predicts=False)
-    assert varied.loo_log_density is not None and constant.loo_log_density is not None
+    assert varied.loo_log_density is not None
     gain = rows.weight.sum() * (varied.loo_log_density - constant.loo_log_density)
     return varied if settings.noise == "varying" or gain >= POLICY.noise.gain else constant
 
@@ -136,14 +136,17 @@ class _Members:
             fitted = self.fit_rows(rows, replace(settings, start=start), self.report)
             yield DensityMember("gaussian_warped", Predictive.of(fitted.model, fitted.units), warp), left_out(fitted)
 
-    def varying(self) -> list[tuple[DensityMember, Array]]:
-        """The members whose noise varies with x; none if "auto" is not promised enough."""
-        noise = VaryingNoise(self.tube, self.rows, self.fit_rows, self.report)
+    def varying(self, constant: float = -np.inf) -> list[tuple[DensityMember, Array]]:
+        """The members whose noise varies with x; none if "auto" is not promised enough.
+
+        `constant` is the leave-one-out log density of all rows that the members with constant noise have together.
+        """
+        noise, auto = VaryingNoise(self.tube, self.rows, self.fit_rows, self.report), self.settings.noise == "auto"
         scale, promised = noise.promise()
-        if self.settings.noise == "auto" and promised < POLICY.noise.promise:
+        if auto and promised < POLICY.noise.promise:
             return []
         gaussian = self._gaussian_settings() if self.settings.stacked else None
-        return noise.members(scale, self._briefly(self.settings), gaussian)
+        return noise.members(scale, self._briefly(self.settings), gaussian, constant if auto else -np.inf)
 
     def _gaussian_settings(self) -> RegressionSettings:
         settings = replace(self.settings, kernel="matern52", loss=Gaussian.name)
@@ -152,11 +155,10 @@ class _Members:
     def _briefly(self, settings: RegressionSettings, inference: Inference | None = None) -> RegressionSettings:
         """Settings of a search that starts near its end."""
         tuning = settings.tuning
-        search: Any = tuning.search
-        short = search
-        if isinstance(search, LBFGS):
-            max_iter, tol = min(search.max_iter, STACK.later_iterations), max(search.tol, STACK.later_tol)
-            short = replace(search, max_iter=max_iter, tol=tol)
+        short = tuning.search
+        if isinstance(short, LBFGS):
+            max_iter, tol = min(short.max_iter, STACK.later_iterations), max(short.tol, STACK.later_tol)
+            short = replace(short, max_iter=max_iter, tol=tol)
         chosen = tuning.inference if inference is None else inference
         return replace(settings, tuning=replace(tuning, inference=chosen, search=short, n_restarts=0, brief=True))
 

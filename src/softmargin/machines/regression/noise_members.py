@@ -73,9 +73,13 @@ class VaryingNoise:
         return scale, float(self.rows.weight @ (log_p - constant))
 
     def members(
-        self, scale: NoiseScale, tube: RegressionSettings, gaussian: RegressionSettings | None
+        self,
+        scale: NoiseScale,
+        tube: RegressionSettings,
+        gaussian: RegressionSettings | None,
+        least: float = -np.inf,
     ) -> list[tuple[DensityMember, Array]]:
-        """The members and their leave-one-out log densities.
+        """The members and their leave-one-out log densities; none if the first fit has less than `least` in all.
 
         Parameters
         ----------
@@ -85,8 +89,12 @@ class VaryingNoise:
             Of the tube machine, which is learnt in turn with the scale.
         gaussian : RegressionSettings or None
             Of the Gaussian process, which is fitted at the last scale, if there is to be one.
+        least : float
+            In nats, of the tube machine at the first scale.
         """
         last = self._fit(tube, scale, self.tube.model.z)
+        if self.rows.weight @ last.left_out(scale) < least:
+            return []
         for _ in range(NOISE.rounds - 1):
             scale = learn_scale(self.rows, last.residuals(), last.fitted.model.likelihood, scale.model.z)
             last = self._fit(tube, scale, last.fitted.model.z)

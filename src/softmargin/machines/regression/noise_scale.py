@@ -12,6 +12,7 @@ It gives ln s a mean and a variance at every row, and at every training row with
 """
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +46,12 @@ class NoiseScale:
 
     def __call__(self, X: Any) -> Array:
         """s at the posterior mean of ln s, shape (n,)."""
-        return np.exp(self._bounded(self.model.latent_mean(X)))
+        # A search asks for the training rows at every step.
+        return self._of_training_rows if X is self.model.rows.X else np.exp(self._bounded(self.model.latent_mean(X)))
+
+    @cached_property
+    def _of_training_rows(self) -> Array:
+        return np.exp(self._bounded(self.model.latent_mean(self.model.rows.X)))
 
     def log_moments(self, X: Any) -> tuple[Array, Array]:
         """Mean and standard deviation of ln s, shape (n,) each."""
