@@ -77,6 +77,16 @@ def test_half_of_the_steps_on_a_slope_are_kept():
 @pytest.mark.parametrize("acceptance", [0.2, 1 / 3, 0.45])
 def test_the_wanted_share_of_steps_is_kept(acceptance):
     """On a ridge across the axes, where every point is like every other, the shares settle where they should."""
+    assert kept_on_a_ridge(acceptance, seed=0) == pytest.approx(acceptance, abs=0.015)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_papers_acceptance_is_close_to_one_half(seed):
+    """Gold & Sollich 2003, section 4.1. The size of the steps drifts at one half: slowly at a low rate."""
+    assert 0.45 < kept_on_a_ridge(0.5, seed, rate=1.2) < 0.55
+
+
+def kept_on_a_ridge(acceptance, seed, **settings):
     values = []
 
     def ridge(z):
@@ -84,10 +94,9 @@ def test_the_wanted_share_of_steps_is_kept(acceptance):
         return Evaluation(z, values[-1], None, 0.0, None)
 
     wide = np.tile([-np.inf, np.inf], (2, 1))
-    walk = RandomWalk(max_iter=1000, tol=0.0, min_step=0.0, acceptance=acceptance)
-    walk.maximise(ridge, np.zeros(2), wide, np.random.RandomState(0))
-    kept = np.mean(np.array(values[1:]) > np.maximum.accumulate(values)[:-1])
-    assert kept == pytest.approx(acceptance, abs=0.015)
+    walk = RandomWalk(max_iter=1000, tol=0.0, min_step=0.0, acceptance=acceptance, **settings)
+    walk.maximise(ridge, np.zeros(2), wide, np.random.RandomState(seed))
+    return float(np.mean(np.array(values[1:]) > np.maximum.accumulate(values)[:-1]))
 
 
 def test_an_acceptance_above_one_half_is_refused():
