@@ -17,11 +17,11 @@ from softmargin import BayesianSVC, BayesianSVR
 
 ALLOWED = 20 * 2**20
 MODELS = [
-    BayesianSVC(max_iter=3),
-    BayesianSVC(max_iter=3, stack=False, multi_class="ovo"),
+    BayesianSVC(max_iter=1),
+    BayesianSVC(max_iter=1, stack=False, multi_class="ovo"),
     BayesianSVC(inference="map", C=1.0, search=None),
     BayesianSVC(inference="sparse", search=None),
-    BayesianSVR(max_iter=3),
+    BayesianSVR(max_iter=1),
     BayesianSVR(inference="map", C=1.0, epsilon=0.1, search=None),
 ]
 
@@ -34,7 +34,7 @@ def resident() -> int:
 def fit_one(number: int, model: BayesianSVC | BayesianSVR) -> None:
     """Fit and predict a problem of its own size, so that no buffer fits the next one by chance."""
     rng = np.random.default_rng(number)
-    X = rng.normal(size=(20 + number % 30, 1 + number % 4))
+    X = rng.normal(size=(8 + number % 13, 1 + number % 3))
     y = X[:, 0] + 0.5 * rng.normal(size=len(X))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

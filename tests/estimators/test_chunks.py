@@ -44,3 +44,11 @@ def test_targets_do_not_depend_on_chunks(many):
     expected = np.array(BayesianSVR(KERNEL, **settings).fit(X, f).predict(new, return_std=True))
     found = BayesianSVR(KERNEL, **settings).fit(da.from_array(X, chunks=(3000, 2)), f).predict(new, return_std=True)
     np.testing.assert_allclose(np.array(found), expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(("x", "y"), [(1.0, 1e-300), (1e-200, 1.0)])
+def test_numbers_that_are_tiny_in_every_block_are_refused(x, y):
+    # One row a block: none of them can tell a tiny number from a constant.
+    X = da.from_array(x * np.array([[1.0], [2.0], [4.0]]), chunks=1)
+    with pytest.raises(ValueError, match="holds no number above"):
+        BayesianSVR(inference="sparse").fit(X, da.from_array(y * np.array([1.0, 3.0, 2.0]), chunks=1))

@@ -135,16 +135,17 @@ def merge(paths: list[Path]) -> State:
 
 
 def recheck(path: Path, *, say: Callable[[str], object]) -> State:
-    """Run the failures again; those that are mended count as what they are now."""
-    state, kept = State.read(path), []
-    for failure in state.failures:
-        case = draw_case(int(failure["number"]))
+    """Run the failures again, dear ones last; those that are mended count as what they are now."""
+    state = State.read(path)
+    for failure in sorted(state.failures, key=lambda failure: failure["kind"] == "hang"):
+        number = int(failure["number"])
+        case = draw_case(number)
         outcome = judge(case)
         state.counts[case.estimator][failure["kind"]] -= 1
         state.counts[case.estimator][outcome.kind] += 1
+        state.failures.remove(failure)
         if not outcome.is_good:
-            kept.append(describe(int(failure["number"]), case, outcome))
-            say(f"{outcome.kind}: {kept[-1]['note']}\n    {kept[-1]['case']}")
-    state.failures = kept
-    state.write(path)
+            state.failures.append(describe(number, case, outcome))
+            say(f"{outcome.kind}: {state.failures[-1]['note']}\n    {state.failures[-1]['case']}")
+        state.write(path)
     return state

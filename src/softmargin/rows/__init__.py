@@ -6,7 +6,7 @@ of a lost worker are recomputed. Importing it does not import Dask; a Dask colle
 
 from softmargin.rows._collections import blockwise, is_dask
 from softmargin.rows._dask import FAN_IN, DaskRows
-from softmargin.rows._sizes import check_input_sizes
+from softmargin.rows._sizes import check_input_sizes, check_sample_sizes
 from softmargin.rows._workspace import Workspace
 from softmargin.rows.columns import CategoryColumn, DateColumn, NumberColumn
 from softmargin.rows.encodings import ClassEncoding, PairEncoding, ScaledEncoding, ThinnedEncoding
@@ -42,6 +42,7 @@ __all__ = [
     "check_input_sizes",
     "check_new",
     "check_rows",
+    "check_sample_sizes",
     "check_weights",
     "class_weights",
     "is_dask",

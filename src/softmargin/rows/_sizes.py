@@ -57,6 +57,13 @@ def check_input_sizes(X: Any) -> None:
         raise ValueError(fault)
 
 
+def check_sample_sizes(X: Any, y: Any = None) -> None:
+    """Raise a ValueError if a sample of all blocks holds nothing but tiny numbers: one block cannot know that."""
+    fault = input_size_fault(X) or ("" if y is None else target_size_fault(y))
+    if fault:
+        raise ValueError(fault)
+
+
 def _range(X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Smallest and largest entry of each column, shape (d,) each."""
     if issparse(X):

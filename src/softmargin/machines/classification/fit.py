@@ -22,7 +22,15 @@ from softmargin.machines.sampled_rows import RawSample, Source, compact, draw, l
 from softmargin.machines.support import ClassSupport, class_support
 from softmargin.machines.warp import Warp
 from softmargin.policy import POLICY, LeastSquaresPolicy
-from softmargin.rows import ClassEncoding, LocalRows, PairEncoding, TrainingRows, merge_rows, spread_of
+from softmargin.rows import (
+    ClassEncoding,
+    LocalRows,
+    PairEncoding,
+    TrainingRows,
+    check_sample_sizes,
+    merge_rows,
+    spread_of,
+)
 from softmargin.search import Listener, Report
 from softmargin.tuning import LatentModel, LikelihoodCoordinates, Probability, Tuning, update
 
@@ -297,6 +305,7 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
     check_classes(classes)
     source = compact(source)
     rows, drawn = merged(draw(source, settings.tuning.seed, classes))
+    check_sample_sizes(drawn.X)
     log_weight = log_class_weights(settings.class_weight, classes, rows.y.astype(int), rows.weight)
     fit = settings.pairwise(drawn.X, drawn.X.shape[1], drawn.weight)
     finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight, layout=settings.layout)

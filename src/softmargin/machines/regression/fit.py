@@ -23,7 +23,7 @@ from softmargin.machines.regression.record import RegressionFit, RegressionSetti
 from softmargin.machines.regression.target import TargetUnits, in_bulk, target_kernels
 from softmargin.machines.sampled_rows import RawSample, Source, compact, draw, n_inducing_for
 from softmargin.policy import POLICY
-from softmargin.rows import LocalRows, ScaledEncoding, TrainingRows, merge_rows, spread_of
+from softmargin.rows import LocalRows, ScaledEncoding, TrainingRows, check_sample_sizes, merge_rows, spread_of
 from softmargin.search import Listener, Report
 from softmargin.tuning import Coordinates, LatentModel, Tuning, fit_latent, fit_sparse, leave_rows_out, update
 
@@ -123,6 +123,7 @@ class _Large:
         settings = self.settings
         drawn = draw(self.source, settings.tuning.seed)
         target = np.asarray(drawn.y, dtype=np.float64)
+        check_sample_sizes(drawn.X, target)
         units = settings.units(target, drawn.weight)
         target = (target - units.center) / units.scale
         bulk = in_bulk(target, drawn.weight)
