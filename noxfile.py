@@ -26,6 +26,7 @@ WORKERS = os.environ.get("WORKERS", "2")
 # BLAS threads inside parallel test workers fight for the cores.
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 QUIET = ONE_THREAD | {"MPLBACKEND": "Agg"}
+WHEEL_GOAL = 400_000
 # Rooms with loops that numba compiles; without compilation, or with checks of every index, they are slow.
 COMPILED = [
     "tests/likelihoods",
@@ -44,10 +45,12 @@ def install(session: nox.Session, *groups: str, extras: str = "all") -> None:
     session.install("--editable", f".[{extras}]", *wanted)
 
 
-def run_tests(session: nox.Session, *arguments: str, env: dict[str, str] | None = None) -> None:
-    """Run pytest; what stands after `--` on the command line replaces the chosen tests."""
-    chosen = session.posargs or arguments
-    session.run("pytest", "-n", WORKERS, "--dist", "loadgroup", *chosen, env=QUIET | (env or {}))
+def run_tests(
+    session: nox.Session, *chosen: str, options: tuple[str, ...] = (), env: dict[str, str] | None = None
+) -> None:
+    """Run pytest with options; what stands after `--` on the command line replaces the chosen tests."""
+    tests = session.posargs or chosen
+    session.run("pytest", "-n", WORKERS, "--dist", "loadgroup", *options, *tests, env=QUIET | (env or {}))
 
 
 @nox.session(python=PYTHONS, default=False)
@@ -68,8 +71,8 @@ def lowest(session: nox.Session) -> None:
     constraints.write_text("\n".join(sorted(pins | {"polars==1.0.0"})))
     session.install("--editable", ".[all]", "--group", "test", "--constraint", str(constraints))
     # Old versions beside new ones of their own dependencies announce the end of what they use. So does pytest.
-    quiet = ["-W", "ignore::DeprecationWarning", "-W", "ignore::pytest.PytestDeprecationWarning"]
-    run_tests(session, *quiet, *session.posargs)
+    quiet = ("-W", "ignore::DeprecationWarning", "-W", "ignore::pytest.PytestDeprecationWarning")
+    run_tests(session, options=quiet)
 
 
 @nox.session(python=NEWEST, default=False)
@@ -80,7 +83,7 @@ def nightly(session: nox.Session) -> None:
     """
     install(session, "test")
     session.install("--upgrade", "--pre", "--only-binary", ":all:", "scipy", "scikit-learn")
-    run_tests(session, "-W", "default")
+    run_tests(session, options=("-W", "default"))
 
 
 @nox.session(python=PYTHONS[0])
@@ -161,8 +164,11 @@ def build(session: nox.Session) -> None:
     snippet = re.search(r"^```python\n(.*?)^```", readme, re.DOTALL | re.MULTILINE)
     session.chdir(session.create_tmp())  # away from src
     session.run("python", "-W", "error", "-c", snippet[1], env=ONE_THREAD)
-    if wheel.stat().st_size > 400_000:
-        session.error(f"the wheel has {wheel.stat().st_size} bytes, more than 400,000; look for what it need not hold")
+    size = wheel.stat().st_size
+    session.log(f"the wheel has {size:,} bytes; the goal is {WHEEL_GOAL:,}")
+    if size > WHEEL_GOAL:
+        # Source alone: every file is deflated on its own. A release need not wait for it.
+        session.warn(f"the wheel is {size - WHEEL_GOAL:,} bytes above the goal; look for what it need not hold")
 
 
 if __name__ == "__main__":

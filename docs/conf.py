@@ -62,23 +62,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "softmargin"
 html_static_path = ["_static"]
 html_css_files = ["extra.css"]
-html_sidebars = {
-    name: []
-    for name in (
-        "why",
-        "quickstart",
-        "migrating",
-        "guide",
-        "notation",
-        "cli",
-        "troubleshooting",
-        "tutorial",
-        "papers",
-        "architecture",
-        "errata",
-        "compatibility",
-    )
-}
+# A page without pages below it has no list of them: its tables need the room.
+html_sidebars = {"*": []}
 html_show_sourcelink = False
 html_context = {"default_mode": "auto"}
 html_theme_options = {

@@ -22,7 +22,9 @@ def listed():
     for line in PAGE.splitlines():
         if found := re.match(r"\.\. currentmodule:: (\S+)", line):
             room = names.setdefault(found[1], set())
-        elif (found := re.match(r" {3}(\w+)$", line)) or (found := re.match(r"\.\. autodata:: \S+\.(\w+)$", line)):
+        elif (found := re.match(r" {3}(\w+)$", line)) or (
+            found := re.match(r"\.\. (?:autodata|py:data):: (?:\S+\.)?(\w+)$", line)
+        ):
             room.add(found[1])
     return names
 

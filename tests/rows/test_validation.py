@@ -90,7 +90,7 @@ def test_weights():
 def test_columns_of_text():
     frame = pd.DataFrame({"a": T, "colour": ["red"] * 40})
     message = refused(BayesianSVC, dd.from_pandas(frame, npartitions=4), Y)
-    assert "block 0 of the Dask collection (of 4): X holds values that are no numbers (column colour)" in message
+    assert "a Dask collection must hold numbers, but the columns 'colour' are no numbers" in message
     assert "values that are no numbers (columns 0, 1)" in refused(BayesianSVC, lazy(np.full((40, 2), "a")), lazy(Y))
     assert "Complex data not supported" in refused(BayesianSVC, lazy(X + 1j), lazy(Y))
     assert "a regression needs numbers" in refused(BayesianSVR, lazy(X), lazy(np.full(40, "a")))

@@ -170,14 +170,15 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
     def _is_large(self, X: MatrixLike) -> bool:
         """Whether a fit goes through inducing points; refuses what that cannot honour."""
         inference = self._inference()
+        if is_dask(X):
+            self._refuse_through_inducing_points("a fit of a Dask collection")
+            return True
         n = X.shape[0] if hasattr(X, "shape") and len(X.shape) else len(X) if hasattr(X, "__len__") else 0
         default = isinstance(self.inference, str) and isinstance(inference, EP)
         automatic = default and n > POLICY.size.sparse_above and not self._is_precomputed()
-        if inference.needs_gram and not is_dask(X) and not automatic:
+        if inference.needs_gram and not automatic:
             return False
         why = "inference='sparse'" if not inference.needs_gram else f"a fit of {n} rows"
-        if is_dask(X):
-            why = "a fit of a Dask collection"
         self._refuse_through_inducing_points(why)
         if automatic:
             logger.info("%d rows are more than %d: inducing points stand for them", n, POLICY.size.sparse_above)

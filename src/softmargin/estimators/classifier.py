@@ -136,8 +136,10 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
     support_, support_vectors_, dual_coef_, n_support_, margins_ : the SVM at the learnt hyperparameters
     coef_, intercept_ : ndarrays of shape (n_functions, n_features) and (n_functions,)
         Linear kernels only: the posterior mean of the latent function (of each pair), or the logits of a joint machine.
-    n_features_in_, feature_names_in_ : int and ndarray of shape (n_features_in_,)
-        Columns of X and their names, if X had any.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had any.
     encoder_ : ColumnEncoder or None
         How the columns became inputs: ``kernel_`` and ``support_vectors_`` belong to ``encoder_.transform(X)``. None
         for sparse matrices, Dask collections and precomputed kernels.

@@ -136,8 +136,10 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
     gross_errors_ : ndarray
         Training rows that were left out (see `gross_errors`; not listed for Dask collections). They count in none of
         the other attributes.
-    n_features_in_, feature_names_in_ : int and ndarray of shape (n_features_in_,)
-        Columns of X and their names, if X had any.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X had any.
     encoder_ : ColumnEncoder or None
         How the columns became inputs: ``kernel_`` and ``support_vectors_`` belong to ``encoder_.transform(X)``. None
         for sparse matrices, Dask collections and precomputed kernels.

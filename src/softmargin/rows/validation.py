@@ -115,6 +115,8 @@ def check_rows(
         The rows as one source, and their columns.
     """
     if is_dask(X):
+        if len(getattr(X, "shape", ())) == 2:
+            _refuse_words(X, categorical_features)
         return _check_dask(X, y, sample_weight, numeric_target=numeric_target)
     dtype = [np.float64, np.float32] if keep_float32 else np.float64
     known = None if reset else columns.encoder_
@@ -159,11 +161,37 @@ def _numeric(
 ) -> tuple[ColumnEncoder | None, Any]:
     """The encoder of an array of numbers, and the array with its gaps filled."""
     if issparse(X):
-        assert_all_finite(X, input_name="X")
+        _refuse_gaps(X)
     if issparse(X) or not allow_gaps:
         return None, X
     encoder = ColumnEncoder.of(X, None, names, weight) if known is None else known
     return encoder, encoder.fill(X)
+
+
+def _refuse_gaps(X: Any) -> None:
+    """Raise if a CSR matrix has gaps: filling them would need the median of entries that are not stored."""
+    if np.isnan(X.data).any():
+        raise ValueError(
+            "Input X contains NaN. A sparse matrix cannot have gaps; give an array or a frame, whose gaps are filled "
+            "and marked, or leave the entries out if they are zeros"
+        )
+    assert_all_finite(X, input_name="X")
+
+
+def _refuse_words(X: Any, categorical_features: Any) -> None:
+    """Raise if a Dask collection has columns that are not plain numbers."""
+    types = getattr(X, "dtypes", {})
+    # A column of objects may hold numbers: its blocks are looked at.
+    words = [str(n) for n, t in types.items() if t.kind not in "iufbcO" or t.name in ("string", "category", "str")]
+    from_dtype = isinstance(categorical_features, str) and categorical_features == "from_dtype"
+    if words or not (from_dtype or categorical_features is None or np.size(categorical_features) == 0):
+        listed = ", ".join(map(repr, words[:5]))
+        what = f"the columns {listed} are no numbers" if words else "categorical_features is set"
+        raise ValueError(
+            f"a Dask collection must hold numbers, but {what}; make numbers of them (dask.dataframe.get_dummies), or "
+            "fit rows in memory, X.compute() or a sample of them: a model that was fitted so predicts Dask collections "
+            "of such columns"
+        )
 
 
 def check_new(columns: Columns, X: Any, encoder: ColumnEncoder | None) -> Any:
@@ -194,6 +222,8 @@ def _new_inputs(columns: Columns, X: Any, encoder: ColumnEncoder | None) -> Any:
         return encoder.transform(X)
     gaps = "allow-nan" if encoder is not None else True
     X = validate_data(columns, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=gaps, reset=False)
+    if issparse(X):
+        _refuse_gaps(X)
     if encoder is None or issparse(X):
         assert_all_finite(X, input_name="X")
         return X if encoder is None or encoder.is_plain else encoder.fill(X.toarray())
