@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--partial", action="store_true", help='write "not run" for what the budget leaves out')
     parser.add_argument("--fresh", action="store_true", help="forget the pieces of earlier runs")
     parser.add_argument("--out", type=Path, default=HERE / "out", help="where pictures go")
-    parser.add_argument("--results", type=Path, default=HERE / "RESULTS.md", help="the summary to renew")
+    parser.add_argument("--results", type=Path, help="the summary to renew (RESULTS.md; with --full, FULL.md)")
     options = parser.parse_args()
     unknown = sorted(set(options.names) - set(NAMES))
     if unknown:
@@ -30,6 +30,7 @@ def main() -> None:
     import matplotlib
 
     matplotlib.use("Agg")
+    results = options.results or HERE / ("FULL.md" if options.full else "RESULTS.md")
     options.out.mkdir(parents=True, exist_ok=True)
     mode = "full" if options.full else "reduced"
     if options.fresh:
@@ -46,10 +47,11 @@ def main() -> None:
             print(f"  stopped before {left}; run the same command again to go on", flush=True)
             return
         # After every paper, so that an interrupted run keeps what it has.
-        update(options.results, {name: section(title, claims, pieces.seconds, full=options.full)}, NAMES)
+        text = section(title, claims, pieces.seconds, module.counts(full=options.full), full=options.full)
+        update(results, {name: text}, NAMES, full=options.full)
         for claim in claims:
             print(f"  {claim.item}: {claim.agrees}: {claim.ours}", flush=True)
-    print(f"summary: {options.results}; pictures: {options.out}")
+    print(f"summary: {results}; pictures: {options.out}")
 
 
 if __name__ == "__main__":

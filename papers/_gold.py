@@ -96,6 +96,12 @@ class Trial:
     errors: list[float] = field(default_factory=list, repr=False)
     """Test error along the path (gradient ascent only)."""
 
+    @property
+    def kept(self) -> float:
+        """Share of the evaluated steps of a walk that were kept."""
+        best = np.maximum.accumulate([evaluation.value for evaluation in self.path])
+        return float(np.mean(np.diff(best) > 0))
+
 
 def objective(data: Data, column: str, part: Any = None) -> Objective:
     """A criterion of the paper on a data set, with its start l = 1, k0 = 1, k_off = 0.1, C = 1.
@@ -136,13 +142,15 @@ def svm_error(found: Objective, z: np.ndarray, data: Data) -> float:
     return 100 * float(np.mean(latent * data.y_test <= 0))
 
 
-def walk(data: Data, column: str, seed: int, max_iter: int, part: Any = None) -> Trial:
+def walk(
+    data: Data, column: str, seed: int, max_iter: int, part: Any = None, search: RandomWalk | None = None
+) -> Trial:
     """A trial of a simple criterion: the greedy random walk, its acceptance held close to one half (section 4.1)."""
     found = objective(data, column, part)
     path: list[Evaluation] = []
     found.callback = lambda evaluation: path.append(evaluation._replace(posterior=None))
     start = time.process_time()
-    search = RandomWalk(max_iter=max_iter, acceptance=ACCEPTANCE)
+    search = search or RandomWalk(max_iter=max_iter, acceptance=ACCEPTANCE)
     end = search.maximise(found, found.coordinates.start, found.coordinates.bounds, np.random.RandomState(seed))
     seconds = (time.process_time() - start) / max(len(path), 1)
     found.callback = None

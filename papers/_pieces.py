@@ -64,6 +64,11 @@ class Pieces:
         """CPU seconds of the pieces, and of what this process did besides."""
         return sum(self.taken.values()) + _seconds() - self.started - self._now
 
+    def once(self, name: str, make: Callable[[], list[Claim]]) -> list[Claim]:
+        """The claims of an experiment that is one piece; its first part up to a colon is not in the row's name."""
+        key = name.lower().replace(": ", "-").replace(" ", "-")
+        return self.claims(name.split(": ")[-1], lambda: self(key, make))
+
     def claims(self, item: str, make: Callable[[], list[Claim]]) -> list[Claim]:
         """The claims of an experiment, or one that says which piece is missing."""
         try:

@@ -133,11 +133,16 @@ def figure3(study: Study, out: Path) -> list[tuple[float, float, float, float]]:
     return rows
 
 
-def _strong_noise(value: float) -> str:
-    """Why the posterior's mean is not its mode at a small C."""
-    sd = np.sqrt(EpsilonInsensitive(value, EPSILON).noise_variance)
-    far = f"C = {value:g} means noise of sd {sd:.1f}, far beyond the data's: posterior mean and mode differ widely then"
-    return far if sd > 50 * NOISE else ""
+def _sampled_mean(study: Study, value: float) -> str:
+    """Whether the posterior's mean itself, not its approximation, is what differs from the mode."""
+    likelihood, inside = EpsilonInsensitive(value, EPSILON), np.abs(study.grid) <= 10
+    mean = study.predict(HMC(evidence=False, check=False).infer(study.K, study.t, likelihood))[0]
+    error = float(np.sqrt(np.mean((mean - true_function(study.grid))[inside] ** 2)))
+    sd = np.sqrt(likelihood.noise_variance)
+    return (
+        f"the posterior mean by Monte Carlo has an rms error of {error:.3f}: it is the mean itself that is not the "
+        f"mode where C = {value:g} stands for noise of sd {sd:.1f}"
+    )
 
 
 def save(figure: Any, path: Path) -> None:
@@ -247,7 +252,7 @@ def tuning_claims() -> list[Claim]:
             "chosen by hand",
             f"they imply a noise sd of {implied:.2f}",
             bool(abs(implied / NOISE - 1) < 0.2),
-            "the error bars of figure 2 are three times too wide",
+            f"{implied / NOISE:.1f} times that of the data",
         ),
         Claim(
             "Section 7",
@@ -258,6 +263,11 @@ def tuning_claims() -> list[Claim]:
             "mean of 12 sets of 40 rows",
         ),
     ]
+
+
+def counts(*, full: bool) -> str:
+    """What is run: the paper's own counts are small."""
+    return "the paper's 40 rows and six values of C"
 
 
 def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
@@ -273,7 +283,7 @@ def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
                 "similar",
                 f"rms error {ours:.3f} (mean field), {theirs:.3f} (SVM); {apart:.3f} apart",
                 abs(ours - theirs) < 0.02,
-                _strong_noise(value),
+                "" if abs(ours - theirs) < 0.02 else _sampled_mean(study, value),
             )
         )
     return [*claims, *tuning_claims()]

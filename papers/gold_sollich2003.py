@@ -1,18 +1,17 @@
 """Gold & Sollich (2003), Model selection for support vector machine classification
 
-Tables 1 to 5, figures 1 to 6, the local optima and the vanishing gradients. By default 5 or 10 trials of each simple
+Tables 1 to 5, figures 1 to 6, the local optima and the vanishing gradients. By default 10 trials of each simple
 criterion (25 on crabs, as in the paper) and 3 of the gradient ascent; ``--full`` runs 25 and 10 (25 on crabs), as in
 the paper, to convergence. The trials are pieces that a run with ``--budget`` computes a few at a time.
 The paper gives no bounds, learning rates or thresholds; those here are ours.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from papers import _gold, _gold_figures, _gold_more, _sampling
-from papers._claims import Claim, verdict
+from papers._claims import Claim, unless, verdict
 from papers._gold import COLUMNS, SIMPLE, TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, Trial
 from papers._pieces import Pieces
 
@@ -20,9 +19,9 @@ from papers._pieces import Pieces
 REDUCED = {
     "crabs": (25, 200, 3, 60),
     "pima": (10, 60, 3, 60),
-    "wdbc": (5, 20, 3, 30),
-    "twonorm": (5, 20, 3, 30),
-    "ringnorm": (5, 20, 3, 30),
+    "wdbc": (10, 20, 3, 30),
+    "twonorm": (10, 20, 3, 30),
+    "ringnorm": (10, 20, 3, 30),
 }
 FULL = {name: (25, 200, 25 if name == "crabs" else 10, 80) for name in _gold.SETS}
 
@@ -33,31 +32,35 @@ BEST_WITHIN = 1.5
 """Table 4: points from the best of table 5."""
 
 
+def counts(*, full: bool) -> str:
+    """What is run."""
+    each = (f"{name} {a} x {b} and {c} x {d}" for name, (a, b, c, d) in (FULL if full else REDUCED).items())
+    return "walks x sweeps at most and ascents x steps at most: " + ", ".join(each)
+
+
 def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
     """Reproduce the paper."""
-    counts = FULL if full else REDUCED
+    sizes = FULL if full else REDUCED
 
     def trials(name: str) -> dict[str, list[Trial]]:
-        return run_trials(name, counts[name], pieces)
+        return run_trials(name, sizes[name], pieces)
 
     def everywhere() -> dict[str, dict[str, list[Trial]]]:
-        return {name: trials(name) for name in counts}
-
-    def once(key: str, make: Callable[[], list[Claim]]) -> list[Claim]:
-        return pieces.claims(key, lambda: pieces(key.lower().replace(" ", "-"), make))
+        return {name: trials(name) for name in sizes}
 
     # The cheap experiments first, then the sets one after the other.
     more = [
-        *once("Section 5.3.1", lambda: _sampling.vanishing_gradients(n_steps=4000 if full else 300)),
-        *once("Section 5.2", lambda: _gold_figures.local_optima(trials("crabs"))),
+        *pieces.once("Section 5.3.1", lambda: _sampling.vanishing_gradients(n_steps=4000 if full else 300)),
+        *pieces.once("Section 5.2", lambda: _gold_figures.local_optima(trials("crabs"))),
         *pieces.claims("Section 4.1", lambda: _gold_more.smoothing(pieces)),
-        *once("Section 7 of Sollich (2002)", lambda: _gold_more.section_7(trials)),
+        *pieces.once("Section 4.1 acceptance", lambda: [_gold_more.acceptance(trials("crabs"))]),
+        *pieces.once("Section 7 of Sollich (2002)", lambda: _gold_more.section_7(trials)),
     ]
     rows = [
-        claim for name in counts for claim in pieces.claims("Table 5", lambda n=name: [_gold_more.rivals(n, pieces)])
+        claim for name in sizes for claim in pieces.claims("Table 5", lambda n=name: [_gold_more.rivals(n, pieces)])
     ]
-    for name in sorted(counts, key=lambda name: TABLE_1[name][0]):
-        rows += pieces.claims(f"Tables 1 to 4, {name}", lambda name=name: tables(name, trials(name), counts[name]))
+    for name in sorted(sizes, key=lambda name: TABLE_1[name][0]):
+        rows += pieces.claims(f"Tables 1 to 4, {name}", lambda name=name: tables(name, trials(name), sizes[name]))
     rows.sort(key=lambda claim: claim.item)
     return [
         *rows,
@@ -127,7 +130,11 @@ def table_3(name: str, trials: dict[str, list[Trial]], counts: tuple[int, int, i
         why += f"{means['Evid grad']:.1f} ({theirs[4]:.1f}): " + (
             "our walks end better than the paper's" if better else "our ascents end worse than the paper's"
         )
+    better = [f"{c} {means[c]:.1f}" for c in SIMPLE if means[c] <= means["Evid grad"]]
+    if better:
+        why += f"; not above the ascent: {', '.join(better)}; why is not investigated"
     gain, paper_gain = means["Evid grad"] - means["ES"], theirs[4] - theirs[5]
+    stopped = verdict(gain >= 0.5 * paper_gain and gain > 0) if paper_gain > 0 else verdict(gain < 0.3)
     return [
         Claim(
             "Table 3",
@@ -143,9 +150,10 @@ def table_3(name: str, trials: dict[str, list[Trial]], counts: tuple[int, int, i
             f"Early stopping on {name}: the lowest test error of an ascent is below its last",
             f"by {paper_gain:.1f} points",
             f"by {gain:.1f} points",
-            verdict(gain >= 0.5 * paper_gain and gain > 0) if paper_gain > 0 else verdict(gain < 0.3),
+            stopped,
             "never below zero by construction (the lowest is chosen on the test set): the verdict asks for at least "
-            "half of the paper's gain, and where the paper has none for less than 0.3",
+            "half of the paper's gain, and where the paper has none for less than 0.3; the ascents end at "
+            f"{means['Evid grad']:.1f} % (paper {theirs[4]:.1f} %)" + unless(stopped),
         ),
     ]
 
@@ -154,13 +162,14 @@ def table_4(name: str, trials: dict[str, list[Trial]], counts: tuple[int, int, i
     """The best trial, of as many of each column."""
     errors, n = _errors(trials), counts[2]
     best = {column: _gold.expected_best(values, n) for column, values in errors.items()}
+    agrees = verdict(min(best.values()) <= min(TABLE_5[name]) + BEST_WITHIN)
     return Claim(
         "Table 4",
         f"Best test error in % on {name}: the best trials match the best of table 5 (within {BEST_WITHIN} points)",
         ", ".join(f"{c} {v}" for c, v in zip(COLUMNS, TABLE_4[name])),
         ", ".join(f"{c} {best[c]:.1f}" for c in COLUMNS),
-        verdict(min(best.values()) <= min(TABLE_5[name]) + BEST_WITHIN),
-        f"the mean of the best of {n} trials of each column; " + _few(trials, counts),
+        agrees,
+        f"the mean of the best of {n} trials of each column; " + _few(trials, counts) + unless(agrees),
     )
 
 

@@ -18,6 +18,11 @@ from softmargin.likelihoods import Hinge
 PRODUCT = _toy.C * _toy.K0
 
 
+def counts(*, full: bool) -> str:
+    """What is run."""
+    return f"{15 if full else 9} values of C, one data set"
+
+
 def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
     """Reproduce the paper."""
     same = Claim(
@@ -28,7 +33,7 @@ def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
         "elsewhere",
         "its claims are counted there, not twice",
     )
-    return [same, *figure_2(out, n_points=15 if full else 9)]
+    return [same, *pieces.once("sollich2000: Figure 2", lambda: figure_2(out, n_points=15 if full else 9))]
 
 
 def figure_2(out: Path, n_points: int) -> list[Claim]:

@@ -14,7 +14,7 @@ matplotlib.use("Agg")
 
 # The scripts live beside the package, not in it.
 papers = pytest.importorskip("papers")
-from papers import _gold, _gold_figures, _priors, gao2003, kwok1999, sollich2002  # noqa: E402
+from papers import _gold, _gold_figures, _pieces, _priors, gao2003, kwok1999, sollich2002  # noqa: E402
 from papers._audit import appendix  # noqa: E402
 from papers._audit import rows as audit_rows  # noqa: E402
 from papers._claims import Claim, _read, section, update, verdict  # noqa: E402
@@ -101,9 +101,11 @@ def test_peak_between_grid_points_and_at_the_end():
 
 def test_summary_keeps_the_sections_that_were_not_run(tmp_path):
     path = tmp_path / "RESULTS.md"
-    first = section("First", [Claim("Table 1", "a | b", "1", "2", "no")], 1.0, full=False)
+    first = section("First", [Claim("Table 1", "a | b", "1", "2", "no")], 1.0, "few", full=False)
     update(path, {"one": first}, ["one", "two"])
-    update(path, {"two": section("Second", [Claim("Table 1", "c", "1", "1", True)], 1.0, full=True)}, ["one", "two"])
+    update(
+        path, {"two": section("Second", [Claim("Table 1", "c", "1", "1", True)], 1.0, "all", full=True)}, ["one", "two"]
+    )
     text = path.read_text()
     assert text.index("## First") < text.index("## Second")
     assert "a \\| b" in text and "1 yes" in text
@@ -152,6 +154,27 @@ def test_verdicts_and_bad_ones():
 def test_every_disagreement_is_explained():
     unexplained = [row[:2] for rows in summary().values() for row in rows if row[4] in ("no", "partly") and not row[5]]
     assert unexplained == []
+
+
+def test_the_why_of_a_disagreement_is_measured_or_not_investigated():
+    rows = [row for rows in summary().values() for row in rows if row[4] in ("no", "partly")]
+    assert [row[:2] for row in rows if not re.search(r"\d|not investigated", row[5])] == []
+
+
+def test_nested_and_repeated_pieces_count_once(tmp_path, monkeypatch):
+    clock = iter(range(100))
+    monkeypatch.setattr(_pieces, "_seconds", lambda: float(next(clock)))
+    pieces = Pieces(tmp_path)
+    pieces("outer", lambda: pieces("inner", lambda: 1) + pieces("inner", lambda: 2))
+    again = Pieces(tmp_path)
+    assert again("outer", lambda: 0) == 2 and again("inner", lambda: 0) == 1 and again("inner", lambda: 0) == 1
+    assert sum(again.taken.values()) == sum(pieces.taken.values()) and pieces.taken["inner"] == 1.0
+
+
+def test_the_papers_take_less_than_half_an_hour():
+    text = (Path(papers.__file__).parent / "RESULTS.md").read_text()
+    seconds = [int(number) for number in re.findall(r"(\d+) CPU seconds;", text)]
+    assert len(seconds) == len(summary()) and sum(seconds) < 1800
 
 
 def test_every_item_of_the_audit_names_what_exists():
