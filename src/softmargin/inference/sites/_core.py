@@ -76,7 +76,8 @@ class Core:
         lost = 1 - self.sign * self.diagonal
         weak = np.flatnonzero(np.abs(lost) < WEAK)
         if 2 * len(weak) > len(tau):
-            return _weighted_row_sums(K, self.lower(), root) * self.sign
+            K, root = (K, root) if self.order is None else (reordered(K, self.order), root[self.order])
+            return _in_old_order(_weighted_row_sums(K, self.lower(), root), self.order) * self.sign
         variance = lost / tau
         if len(weak):
             columns = (K[weak] * root).T
@@ -86,13 +87,17 @@ class Core:
         return variance
 
     def lower(self) -> Array:
-        """P, shape (n, n); only its lower triangle is meaningful."""
+        """The lower triangle of P, rows and columns in `order`, shape (n, n)."""
         P, _ = lapack.dlauum(self.inverse, lower=1)
         if self.order is None:
             return P
         # V'JV = V'V - 2 R'R with R the rows of V that belong to negative sites.
-        P = blas.dsyrk(-2.0, self.inverse[self.n_plus :], beta=1.0, c=P, trans=1, lower=1, overwrite_c=1)
-        return _matrix_in_old_order(P, self.order)
+        return blas.dsyrk(-2.0, self.inverse[self.n_plus :], beta=1.0, c=P, trans=1, lower=1, overwrite_c=1)
+
+
+def reordered(A: Array, order: Order) -> Array:
+    """A[order][:, order]."""
+    return A.take(order, axis=0, mode="clip").take(order, axis=1, mode="clip")
 
 
 def _in_old_order(x: Array, order: Order | None) -> Array:
@@ -117,7 +122,7 @@ def _signed_triangle(K: Array, root: Array, sign: Array, order: Order, n_plus: i
     (Sylvester's law on K^-1 + T), which is when the Schur complement of the positive block is negative definite.
     Positive diagonals of P and Sigma would not be enough.
     """
-    F = _ordered_gram(K, root, sign, order)
+    F = scaled_gram(reordered(K, order), root[order], sign[order])
     L = shifted_cholesky(F[:n_plus, :n_plus])
     V = solve_triangular(L, F[n_plus:, :n_plus].T, lower=True, check_finite=False)
     lower = F[n_plus:, n_plus:]
@@ -129,70 +134,35 @@ def _signed_triangle(K: Array, root: Array, sign: Array, order: Order, n_plus: i
     return F
 
 
-@njit(cache=True)
-def scaled_gram(K, root, diagonal):
+def scaled_gram(K: Array, root: Array, diagonal: Array) -> Array:
     """Lower triangle of diag(diagonal) + r K r, in Fortran order (the upper one is zero)."""
+    A = np.zeros(K.shape, order="F")
+    _fill_scaled(K, root, diagonal, A)
+    return A
+
+
+# Arrays are made outside the compiled loops, which are then compiled in a third of the time.
+@njit(cache=True)
+def _fill_scaled(K, root, diagonal, A):
     n = root.size
-    A = np.zeros((n, n)).T
     for j in range(n):
         for i in range(j, n):
             A[i, j] = root[i] * K[j, i] * root[j]
         A[j, j] += diagonal[j]
-    return A
 
 
-@njit(cache=True, fastmath={"reassoc", "contract"})
-def _column_squares(V, n_plus):
+def _column_squares(V: Array, n_plus: int) -> Array:
     """sum_i J_i V_ij^2 of a lower triangular matrix in Fortran order, J_i = -1 from n_plus on."""
-    n = len(V)
-    total = np.empty(n)
-    for j in range(n):
-        plus, minus = 0.0, 0.0
-        for i in range(j, n_plus):
-            plus += V[i, j] * V[i, j]
-        for i in range(max(j, n_plus), n):
-            minus += V[i, j] * V[i, j]
-        total[j] = plus - minus
-    return total
+    plus = np.einsum("ij,ij->j", V[:n_plus], V[:n_plus])
+    if n_plus < len(V):
+        plus -= np.einsum("ij,ij->j", V[n_plus:], V[n_plus:])
+    return plus
 
 
-@njit(cache=True)
-def _ordered_gram(K, root, diagonal, order):
-    """`scaled_gram` of reordered rows."""
-    n = root.size
-    A = np.zeros((n, n)).T
-    for j in range(n):
-        b = order[j]
-        for i in range(j, n):
-            A[i, j] = root[order[i]] * K[b, order[i]] * root[b]
-        A[j, j] += diagonal[b]
-    return A
-
-
-@njit(cache=True)
-def _matrix_in_old_order(P, order):
-    """Lower triangle of a symmetric matrix whose rows were reordered, in Fortran order."""
-    n = order.size
-    core = np.zeros((n, n)).T
-    for j in range(n):
-        b = order[j]
-        for i in range(j, n):
-            a = order[i]
-            core[max(a, b), min(a, b)] = P[i, j]
-    return core
-
-
-@njit(cache=True)
-def _weighted_row_sums(K, core, root):
-    """sum_j K_ij r_j P_ij / r_i, reading the lower triangle of the symmetric P."""
-    n = root.size
-    total, inverse = np.zeros(n), np.empty(n)
-    for j in range(n):
-        inverse[j] = 1 / root[j]
-    for j in range(n):
-        total[j] += K[j, j] * core[j, j]
-        for i in range(j + 1, n):
-            x = K[j, i] * core[i, j]
-            total[i] += x * root[j] * inverse[i]
-            total[j] += x * root[i] * inverse[j]
-    return total
+def _weighted_row_sums(K: Array, core: Array, root: Array) -> Array:
+    """sum_j K_ij r_j P_ij / r_i, from the lower triangle of the symmetric P (its upper one is zero)."""
+    product = core + core.T
+    product.flat[:: len(K) + 1] *= 0.5
+    product *= K
+    sums: Array = (product @ root) / root
+    return sums

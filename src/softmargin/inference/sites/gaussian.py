@@ -17,7 +17,7 @@ import numpy as np
 
 from softmargin._compiled import njit
 from softmargin._linalg import Array, NotPositiveDefiniteError, shifted_cholesky
-from softmargin.inference.sites._core import Core, scaled_gram
+from softmargin.inference.sites._core import Core, reordered, scaled_gram
 
 WEAKEST_SITE = 1e-10
 """Smallest |tau_i| K_ii kept: weaker sites are raised to it, which changes the posterior by as little."""
@@ -53,11 +53,11 @@ class SiteGaussian:
 
     def d_gram(self) -> Array:
         """W = (b b' - G)/2: the gradient of ln Z or of the variational bound with respect to K, shape (n, n)."""
-        return _d_gram(self.core.lower(), self.root, self.beta)
+        return _d_gram(self.core, self.root, self.beta)
 
     def precision_gap(self) -> Array:
         """G = (K + T^-1)^-1, shape (n, n)."""
-        return _d_gram(self.core.lower(), self.root, np.zeros_like(self.beta)) * -2
+        return _d_gram(self.core, self.root, np.zeros_like(self.beta)) * -2
 
 
 def with_positive_diagonal(K: Array) -> Array:
@@ -113,18 +113,26 @@ def match_moments(m, v, slope, curvature, mean, variance, target):
         variance_gap = abs(v[i] * shrink / variance[i] - 1)
         # A nan must get through.
         if not (mean_gap <= gap and variance_gap <= gap):
-            gap = max(mean_gap, variance_gap) if mean_gap + variance_gap < np.inf else np.inf
+            larger = mean_gap if mean_gap > variance_gap else variance_gap
+            gap = larger if mean_gap + variance_gap < np.inf else np.inf
     return gap
 
 
-@njit(cache=True)
-def _d_gram(core, root, beta):
+def _d_gram(core: Core, root: Array, beta: Array) -> Array:
     """(b b' - r P r)/2 as a full symmetric matrix."""
+    order, W = core.order, np.empty(core.inverse.shape)
+    if order is None:
+        _fill_d_gram(core.lower(), root, beta, W)
+        return W
+    _fill_d_gram(core.lower(), root[order], beta[order], W)
+    return reordered(W, np.argsort(order))
+
+
+@njit(cache=True)
+def _fill_d_gram(core, root, beta, W):
     n = root.size
-    W = np.empty((n, n))
     for j in range(n):
         for i in range(j, n):
             x = 0.5 * (beta[i] * beta[j] - root[i] * core[i, j] * root[j])
             W[j, i] = x
             W[i, j] = x
-    return W

@@ -36,7 +36,7 @@ def _fill(m, v, C, out):
         log_R_b, log_Phi_b, rho_b, slope_b, bend_b = ratios(b)
         # For b < 0 in the form that does not cancel.
         log_B = -0.5 * a * a - LOG_SQRT_2PI + log_R_b if b < 0 else c * s * (a + 0.5 * c * s) + log_Phi_b
-        high, low = max(log_A, log_B), min(log_A, log_B)
+        high, low = (log_A, log_B) if log_A > log_B else (log_B, log_A)
         # r = B/Z and p = A/Z
         e = math.exp(-abs(log_R_b - log_R_a))
         r, p = (1 / (1 + e), e / (1 + e)) if log_R_b > log_R_a else (e / (1 + e), 1 / (1 + e))
