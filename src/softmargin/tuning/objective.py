@@ -124,7 +124,8 @@ class Objective(ScaledObjective):
         else:
             self._failed = evaluation
         self.path.append(path_row(evaluation, self.stage, self.coordinates))
-        notify(evaluation, self.callback, self._give_up)
+        notify(evaluation, self.callback)
+        self._give_up(evaluation)
 
     def _give_up(self, evaluation: Evaluation) -> None:
         """End a search among points at which nothing converges, each of which costs as much as a hundred others."""
@@ -132,7 +133,9 @@ class Objective(ScaledObjective):
         self._calls += 1
         self._failures += not posterior.converged and posterior.method != self.inference.name
         if self._failures > max(POLICY.search.fallbacks, self._calls // 10):
-            raise StopSearch
+            stop = StopSearch()
+            stop.evaluation = evaluation
+            raise stop
 
 
 @dataclass
