@@ -10,7 +10,8 @@ from scipy.special import log_softmax
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
 from softmargin.kernels import diag, gram
-from softmargin.least_squares import LeastSquaresPolicy, fit_least_squares, rank_for, refinements
+from softmargin.least_squares import fit_least_squares, rank_for, refinements
+from softmargin.policy import LeastSquaresPolicy
 from softmargin.search import StopSearch
 
 from .problems import blobs, copies, one_hot

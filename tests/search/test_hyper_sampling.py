@@ -84,6 +84,17 @@ def test_the_name_works_in_both_estimators_and_is_saved(tmp_path):
     assert BayesianSVC(search="sample").get_params()["search"] == "sample"
 
 
+def test_predictions_are_the_more_probable_class():
+    """Between the classes the mean of the mixture and its average probability can lie on different sides."""
+    search = HyperparameterSampling(n_samples=6, n_warmup=3, thin=1, n_leapfrog=2)
+    model = BayesianSVC("rbf", search=search, random_state=0).fit(X, Y)
+    boundary = np.linspace(-0.5, 0.5, 2001)[:, None]
+    proba = model.predict_proba(boundary)[:, 1]
+    np.testing.assert_array_equal(model.predict(boundary) == 1, proba > 0.5)
+    # The mean says something else of some rows, so that the test can fail.
+    assert np.any((model.latent_mean_and_variance(boundary)[0] > 0) != (proba > 0.5))
+
+
 def test_what_is_no_evidence_is_refused():
     with pytest.raises(ValueError, match="in proportion to the evidence, which criterion='loo' is not"):
         BayesianSVC(search="sample", criterion="loo").fit(X, Y)

@@ -19,7 +19,8 @@ from threadpoolctl import threadpool_limits
 from benchmarks.studies._report import table, write
 from softmargin import BayesianSVC
 from softmargin.datasets import load_keel
-from softmargin.least_squares import LeastSquaresMachine, LeastSquaresPolicy, fit_least_squares
+from softmargin.least_squares import LeastSquaresMachine, fit_least_squares
+from softmargin.policy import LeastSquaresPolicy
 
 MANY = [
     ("penbased", 1500),

@@ -88,8 +88,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
     max_iter : int, default=60
         Iterations of each search.
     tol : float, default=1e-4
-        The search stops when an iteration gains less (in nats); in a stack the first machine's stops at 500
-        times as much, which the mixture does not notice.
+        The search stops when an iteration gains less (in nats).
     warm_start : bool, default=False
         Start the search from the hyperparameters of the previous fit.
     n_jobs : int or None, default=None

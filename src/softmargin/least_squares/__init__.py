@@ -16,7 +16,6 @@ from softmargin.least_squares.search import LooObjective
 from softmargin.least_squares.softmax import SoftmaxFit, link_value
 from softmargin.least_squares.space import SearchSpace, default_kernel
 from softmargin.least_squares.sums import LowRankSums
-from softmargin.policy import LeastSquaresPolicy
 
 __all__ = [
     "DenseRidge",
@@ -24,7 +23,6 @@ __all__ = [
     "LabelledRows",
     "LeastSquares",
     "LeastSquaresMachine",
-    "LeastSquaresPolicy",
     "LooObjective",
     "LowRankRidge",
     "LowRankRows",

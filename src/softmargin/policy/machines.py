@@ -25,8 +25,9 @@ class StackPolicy:
     tol: float = 1e-4
     """Of the weights."""
     relaxed: float = 500.0
-    """Times `tol` that an iteration of the search of the hinge or tube machine must gain (.05 nat by default): the
-    mixture loses nothing by it and a quarter of the time is saved [classification, regression]."""
+    """Times `tol` that an iteration of the hinge machine's search must gain (.05 nat by default): the mixture loses
+    nothing by it and a quarter of the time is saved [classification]. A regression's evidence has shoulders on which
+    such a search would stop."""
     target_power: Range = (0.0, 2.0)
     """Of the warp of a regression target, from logarithms of its upper to those of its lower tail; 1 is none. Beyond,
     the mean of the skewed prediction runs away where the target peaks [regression]."""

@@ -31,6 +31,11 @@ class AveragedModel(LatentModel):
         means, variances = (np.stack(values) for values in zip(*(m.latent(X) for m in self.members)))
         return means.mean(axis=0), variances.mean(axis=0) + means.var(axis=0)
 
+    @property
+    def is_gaussian(self) -> bool:
+        """No: f is a mixture, whose average probability may be on the other side of one half than that of its mean."""
+        return False
+
     def latent_mean(self, X: Any) -> Array:
         """Mean of f at new rows, shape (n,)."""
         return np.mean([m.latent_mean(X) for m in self.members], axis=0)

@@ -94,6 +94,11 @@ class LatentModel:
                 variance[block] = self.posterior.latent_variance(K_star, k_diag())
         return mean, variance
 
+    @property
+    def is_gaussian(self) -> bool:
+        """Whether f at a new row is normal."""
+        return self.posterior.is_gaussian
+
     def latent_mean(self, X: Any) -> Array:
         """Posterior mean of f at new rows, shape (n,); needs no k(x, x)."""
         mean = np.empty(X.shape[0])

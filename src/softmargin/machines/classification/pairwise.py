@@ -84,7 +84,7 @@ class PairwiseMachine:
         Where P(+1 | f) = P(-1 | -f), the average over a Gaussian has the sign of its mean.
         """
         model = self.models[0]
-        if self.probability != "map" and model.posterior.is_gaussian and _is_symmetric(model.likelihood):
+        if self.probability != "map" and model.is_gaussian and _is_symmetric(model.likelihood):
             return model.latent_mean(X)
         return model.log_odds(X, self.probability)
 

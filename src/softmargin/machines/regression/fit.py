@@ -35,8 +35,6 @@ def fit_regression(source: Source, settings: RegressionSettings, listener: Liste
         return _Large(compact(source), settings, report).fit(source)
     X, y, weight = source.take(np.arange(source.n_rows))
     rows = merge_rows(X, y.astype(np.float64), weight, precomputed=settings.precomputed)
-    if settings.stacked:
-        settings = replace(settings, tuning=settings.tuning.relaxed(POLICY.stack.relaxed))
     fitted = _fit_target(rows, settings, report)
     if settings.tuning.search is not None:
         warn_of_imitated_noise(fitted)
