@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from softmargin.criteria import CRITERIA
+from softmargin.inference import INFERENCES
+from softmargin.search import SEARCHES
+
 validate = pytest.importorskip("numpydoc.validate").validate
 
 PAGE = (Path(__file__).parents[1] / "docs/api.rst").read_text()
@@ -56,3 +60,11 @@ def test_docstrings_are_complete(room, name):
         checks = wanted(room, name, member)
         problems = [f"{code} {text}" for code, text in validate(path)["errors"] if code in checks]
         assert not problems, f"{path}: {'; '.join(problems)}"
+
+
+@pytest.mark.parametrize(
+    "part", [*INFERENCES.values(), *CRITERIA.values(), *SEARCHES.values()], ids=lambda p: p.__name__
+)
+def test_parts_name_their_alternatives_and_show_their_use(part):
+    for section in ("See Also", "Examples"):
+        assert f"    {section}\n    ---" in part.__doc__, f"{part.__name__} has no {section}"

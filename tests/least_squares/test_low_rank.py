@@ -10,7 +10,6 @@ from softmargin.kernels import diag, gram
 from softmargin.least_squares import (
     DenseRidge,
     LabelledRows,
-    LeastSquaresPolicy,
     LooObjective,
     LowRankRidge,
     LowRankRows,
@@ -19,6 +18,7 @@ from softmargin.least_squares import (
     fit_least_squares,
     link_value,
 )
+from softmargin.policy import LeastSquaresPolicy
 from softmargin.rows import LocalRows
 
 from .problems import KERNEL, POINT, blobs, copies, one_hot

@@ -57,15 +57,15 @@ def tuning(console: Console, interrupt: Interrupt, *, show: bool) -> Iterator[No
     live = show and console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=not live) as progress:
         task = progress.add_task("Tuning", total=None)
-        count, best, begun, told = 0, float("-inf"), time.monotonic(), 0.0
+        count, best, begun, last_line = 0, float("-inf"), time.monotonic(), 0.0
 
         def watch(evaluation: Evaluation) -> None:
-            nonlocal count, best, told
+            nonlocal count, best, last_line
             count, best = count + 1, max(best, float(evaluation.value))
             progress.update(task, description=f"Tuning: {count} evaluations, now {evaluation.value:.2f}")
             seconds = time.monotonic() - begun
-            if show and not live and seconds - told > LINE_SECONDS:
-                told = seconds
+            if show and not live and seconds - last_line > LINE_SECONDS:
+                last_line = seconds
                 console.print(Text(f"Tuning: {count} evaluations, now {evaluation.value:.2f}, {seconds:.0f} s"))
             if interrupt.asked:
                 raise StopSearch

@@ -19,6 +19,17 @@ class GACV(SVMCriterion):
 
     The average of l(y f) + alpha K_ii g, g = 2 if y f < -1 and 1 otherwise (alpha is 0 where y f > 1). It jumps where
     a row crosses y f = -1.
+
+    See Also
+    --------
+    Span : The paper's other rival of the evidence.
+    SupportVectorCount : A cruder bound.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(criterion=GACV())
+    BayesianSVC(criterion=GACV())
     """
 
     name: ClassVar[str] = "gacv"
@@ -34,7 +45,18 @@ class GACV(SVMCriterion):
 
 @dataclass(frozen=True, repr=False)
 class SupportVectorCount(SVMCriterion):
-    """Training error plus the fraction of support vectors: leaving out any other row changes nothing."""
+    """Training error plus the fraction of support vectors: leaving out any other row changes nothing.
+
+    See Also
+    --------
+    JaakkolaHaussler : A tighter bound.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(criterion=SupportVectorCount(), search='random_walk')
+    BayesianSVC(criterion=SupportVectorCount(), search='random_walk')
+    """
 
     name: ClassVar[str] = "sv_count"
 
@@ -47,7 +69,18 @@ class SupportVectorCount(SVMCriterion):
 
 @dataclass(frozen=True, repr=False)
 class JaakkolaHaussler(SVMCriterion):
-    """The bound y (f - f without the row) <= alpha K_ii as an error: the fraction of rows with alpha K_ii >= y f."""
+    """The bound y (f - f without the row) <= alpha K_ii as an error: the fraction of rows with alpha K_ii >= y f.
+
+    See Also
+    --------
+    SVMLeaveOneOut : The error itself.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(criterion=JaakkolaHaussler(), search='random_walk')
+    BayesianSVC(criterion=JaakkolaHaussler(), search='random_walk')
+    """
 
     name: ClassVar[str] = "jaakkola_haussler"
 

@@ -10,7 +10,24 @@ from softmargin.likelihoods import Likelihood
 
 @dataclass(frozen=True, repr=False)
 class Evidence(CriterionDefaults):
-    """Log evidence in nats, as the posterior's inference estimates it (MAP, Laplace, EP, variational, sampling)."""
+    """Log evidence in nats, as the posterior's inference estimates it (MAP, Laplace, EP, variational, sampling).
+
+    See Also
+    --------
+    LinkEvidence : That of a normalised likelihood.
+    ConditionalEvidence : That of the labels given the inputs.
+    LaplaceEvidence : Laplace's approximation.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, section 4.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(criterion=Evidence())
+    BayesianSVC(criterion=Evidence())
+    """
 
     name: ClassVar[str] = "evidence"
     uses_evidence: ClassVar[bool] = True
@@ -28,6 +45,16 @@ class LinkEvidence(Evidence):
 
     The naive evidence of Sollich 2002 uses a likelihood that does not sum to one over the labels and so
     under-estimates C; this one does sum to one, at the price of a likelihood that is not log-concave.
+
+    See Also
+    --------
+    Evidence : That of the hinge itself.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(criterion=LinkEvidence())
+    BayesianSVC(criterion=LinkEvidence())
     """
 
     name: ClassVar[str] = "link_evidence"
@@ -41,7 +68,22 @@ class LinkEvidence(Evidence):
 
 @dataclass(frozen=True, repr=False)
 class LaplaceEvidence(Evidence):
-    """Laplace's approximation to the evidence, whatever the model's inference (Gold & Sollich 2003, eqs. 15 and 17)."""
+    """Laplace's approximation to the evidence, whatever the model's inference (Gold & Sollich 2003, eqs. 15 and 17).
+
+    See Also
+    --------
+    Evidence : By the model's own inference.
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, eqs. 15 and 17.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(criterion=LaplaceEvidence())
+    BayesianSVC(criterion=LaplaceEvidence())
+    """
 
     name: ClassVar[str] = "laplace_evidence"
     for_regression: ClassVar[bool] = False

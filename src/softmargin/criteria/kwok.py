@@ -88,6 +88,17 @@ class Kwok(SVMCriterion):
     ----------
     eta : float
         Steepness of the smoothed step.
+
+    See Also
+    --------
+    kwok_levels : All three levels.
+    Evidence : The evidence of the Gaussian process.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(criterion=Kwok())
+    BayesianSVC(criterion=Kwok())
     """
 
     eta: float = ETA

@@ -19,7 +19,19 @@ from softmargin.likelihoods import TiltedMoments
 
 @dataclass(frozen=True, repr=False)
 class LeaveOneOut(CriterionDefaults):
-    """EP leave-one-out log predictive density in nats, summed over the rows (a merged row counts w times)."""
+    """EP leave-one-out log predictive density in nats, summed over the rows (a merged row counts w times).
+
+    See Also
+    --------
+    SVMLeaveOneOut : The error of the support vector machine, exactly.
+    Span : An estimate of that error.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(criterion=LeaveOneOut())
+    BayesianSVC(criterion=LeaveOneOut())
+    """
 
     name: ClassVar[str] = "loo"
     is_predictive: ClassVar[bool] = True

@@ -23,6 +23,21 @@ class ConditionalEvidence(CriterionDefaults):
         How carefully the normaliser is annealed.
     seed : int
         Of the common random numbers.
+
+    See Also
+    --------
+    JointEvidence : That of inputs and labels.
+    Evidence : Without the normaliser.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(criterion=ConditionalEvidence(seed=1))
+    BayesianSVC(criterion=ConditionalEvidence(seed=1))
     """
 
     schedule: Schedule = field(default_factory=lambda: Schedule(8, 32, n_moves=12, sampler="slice"))
@@ -53,7 +68,22 @@ class ConditionalEvidence(CriterionDefaults):
 
 @dataclass(frozen=True, repr=False)
 class JointEvidence(ConditionalEvidence):
-    """Log evidence of inputs and labels, ln Q(Y | X) - ln Nhat, with the empirical distribution of inputs."""
+    """Log evidence of inputs and labels, ln Q(Y | X) - ln Nhat, with the empirical distribution of inputs.
+
+    See Also
+    --------
+    ConditionalEvidence : That of the labels given the inputs.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(criterion=JointEvidence())
+    BayesianSVC(criterion=JointEvidence())
+    """
 
     name: ClassVar[str] = "joint_evidence"
     kind: ClassVar[str] = "joint"

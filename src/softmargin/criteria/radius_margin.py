@@ -17,6 +17,16 @@ class RadiusMargin(SVMCriterion):
 
     sum(alpha) is the inverse squared margin when no slack is allowed; the squared hinge is that case with the kernel
     K + D, D = 1/C_i, and R is then that kernel's radius. For the hinge it is the formula without its theorem.
+
+    See Also
+    --------
+    Span : A sharper estimate.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(criterion=RadiusMargin())
+    BayesianSVC(criterion=RadiusMargin())
     """
 
     name: ClassVar[str] = "radius_margin"

@@ -37,7 +37,18 @@ def span_margins(posterior: Posterior, problem: Problem) -> Array:
 
 @dataclass(frozen=True, repr=False)
 class SharpSpan(SVMCriterion):
-    """The span estimate of the leave-one-out error, a step function of the hyperparameters."""
+    """The span estimate of the leave-one-out error, a step function of the hyperparameters.
+
+    See Also
+    --------
+    Span : The same, smoothed.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(criterion=SharpSpan(), search='random_walk')
+    BayesianSVC(criterion=SharpSpan(), search='random_walk')
+    """
 
     name: ClassVar[str] = "sharp_span"
 
@@ -61,6 +72,21 @@ class Span(SVMCriterion):
         Penalty; eta -> 0 is the span itself, eta -> infinity the bound of Jaakkola & Haussler.
     gradients : bool
         Whether to give the gradient too.
+
+    See Also
+    --------
+    SharpSpan : The step function.
+    GACV : The paper's other rival of the evidence.
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, eqs. 11 and 12.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(criterion=Span(eta=0.1))
+    BayesianSVC(criterion=Span(eta=0.1))
     """
 
     c1: float = 5.0

@@ -46,6 +46,17 @@ class SVMLeaveOneOut(SVMCriterion):
     ----------
     tol : float
         Relative duality gap of the trainings.
+
+    See Also
+    --------
+    Span : An estimate from one training.
+    LeaveOneOut : The log predictive density of EP.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(criterion=SVMLeaveOneOut(), search='random_walk')
+    BayesianSVC(criterion=SVMLeaveOneOut(), search='random_walk')
     """
 
     tol: float = 1e-8

@@ -1,4 +1,4 @@
-"""What both estimators share: the meaning of their parameters, the way of a fit, and what they refuse."""
+"""What both estimators share: the meaning of their parameters, the steps of a fit, and what they refuse."""
 
 import logging
 from inspect import Parameter, signature

@@ -29,7 +29,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Ranking:
-    """How well an event is told by its score."""
+    """How well a score predicts an event."""
 
     roc: Curve
     """Share of the events that are found against the share of the others that are (false alarms)."""

@@ -84,6 +84,18 @@ class EP(InferenceDefaults):
         from the variational posterior, which is the answer, with a warning, if all of them fail.
     gradients : bool
         Whether to fill `d_gram`, the gradient of the evidence, which other criteria have no use for.
+
+    See Also
+    --------
+    Variational : Slower, and never fails to converge.
+    Laplace : Faster, less accurate.
+    HMC : Without a Gaussian approximation.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(inference=EP(tol=1e-8))
+    BayesianSVC(inference=EP(tol=1e-08))
     """
 
     tol: float = 1e-6

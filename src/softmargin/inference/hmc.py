@@ -62,6 +62,10 @@ class HMC(InferenceDefaults):
     check : bool
         Whether to compute the diagnostics (with arviz-stats installed) and warn when they fail.
 
+    See Also
+    --------
+    EP : The Gaussian approximation, for far less time.
+
     Examples
     --------
     >>> import numpy as np

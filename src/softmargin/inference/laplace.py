@@ -59,6 +59,11 @@ class Laplace(InferenceDefaults):
     gradients : bool
         Whether to fill `d_gram`, `d_params` and `variance`, which a search without gradients has no use for.
 
+    See Also
+    --------
+    EP : Closer to the truth.
+    MAP : The mode alone.
+
     Examples
     --------
     >>> from softmargin.likelihoods import Hinge

@@ -74,6 +74,10 @@ class MAP(InferenceDefaults):
     gradients : bool
         Whether to fill `d_gram` (n^2 numbers) and `d_params`.
 
+    See Also
+    --------
+    Laplace : The same mode, with a variance.
+
     Examples
     --------
     >>> from softmargin.likelihoods import Hinge

@@ -53,6 +53,10 @@ class MeanField(InferenceDefaults):
     max_outer : int
         Cap on the outer steps.
 
+    See Also
+    --------
+    EP : With the correlations of the latent values.
+
     Examples
     --------
     >>> import numpy as np

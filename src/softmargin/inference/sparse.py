@@ -170,6 +170,10 @@ class Sparse(InferenceDefaults):
     random_state : int, RandomState or None
         For k-means.
 
+    See Also
+    --------
+    EP : With the Gram matrix of all rows.
+
     Examples
     --------
     >>> import numpy as np

@@ -56,6 +56,16 @@ class Variational(InferenceDefaults):
         Largest allowed distance to the stationary point, in units of the posterior standard deviation.
     max_iter : int
         Cap on the number of bound evaluations; a ConvergenceWarning says so when it is reached.
+
+    See Also
+    --------
+    EP : The default, usually closer to the truth.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(inference=Variational())
+    BayesianSVC(inference=Variational())
     """
 
     tol: float = 1e-7

@@ -1,7 +1,6 @@
 """Student's t noise for regression: tails that bound the influence of an outlier. Not log-concave.
 
-p(y | f) = c [1 + r^2/(df scale^2)]^(-(df + 1)/2), r = y - f. Integrals against a Gaussian have no closed form;
-where the weights are moderate its scale mixture (`integrals.scale_mixture`) has them.
+p(y | f) = c [1 + r^2/(df scale^2)]^(-(df + 1)/2), r = y - f. Its integrals are those of a mixture of normal densities.
 """
 
 from dataclasses import dataclass
@@ -10,13 +9,12 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaln, psi
 
-from softmargin.likelihoods._defaults import LikelihoodDefaults
-from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
-from softmargin.likelihoods.integrals import scale_mixture
+from softmargin.likelihoods._protocol import Array, Derivatives
+from softmargin.likelihoods._scale_mixture import ScaleMixtureDefaults
 
 
 @dataclass(frozen=True)
-class StudentT(LikelihoodDefaults):
+class StudentT(ScaleMixtureDefaults):
     """Student's t likelihood.
 
     Parameters
@@ -59,31 +57,3 @@ class StudentT(LikelihoodDefaults):
         share, df = u / (1 + u), self.df
         d_df = 0.5 * (psi((df + 1) / 2) - psi(df / 2) - 1 / df - np.log1p(u) + (df + 1) / df * share)
         return np.stack([w * ((df + 1) * share - 1) / self.scale, w * d_df])
-
-    def tilted_moments(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedMoments:
-        """Integrate p(y | f)^w against N(f; m, v); by adaptive quadrature where the weight is extreme."""
-        y, m, v, w = np.broadcast_arrays(*np.atleast_1d(y, m, v, 1.0 if weight is None else weight))
-        k = 0.5 * w * (self.df + 1)
-        mixed = (k >= scale_mixture.SHAPES[0]) & (k <= scale_mixture.SHAPES[1])
-        if not np.any(mixed):
-            return super().tilted_moments(y, m, v, w)
-        if np.all(mixed):
-            return scale_mixture.tilted_moments(y, m, v, w, self.scale, self.df)
-        found = scale_mixture.tilted_moments(y[mixed], m[mixed], v[mixed], w[mixed], self.scale, self.df)
-        others = super().tilted_moments(y[~mixed], m[~mixed], v[~mixed], w[~mixed])
-        parts = []
-        for one, other in zip(found, others):
-            parts.append(np.empty((*one.shape[:-1], len(y))))
-            parts[-1][..., mixed], parts[-1][..., ~mixed] = one, other
-        return TiltedMoments(*parts)
-
-    def expected_log_prob(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> ExpectedLogProb:
-        """Average w ln p(y | f) over f ~ N(m, v)."""
-        y, m, v, w = np.broadcast_arrays(*np.atleast_1d(y, m, v, 1.0 if weight is None else weight))
-        found = scale_mixture.expected_log_prob(y, m, v, self.scale, self.df)
-        return ExpectedLogProb(*(w * part for part in found))
-
-    def noise_cdf(self, d: Array, s: Array) -> Array:
-        """Probability that the noise plus a Gaussian of standard deviation s is at most d, shape (n,)."""
-        d, s = np.broadcast_arrays(*np.atleast_1d(d, s))
-        return scale_mixture.noise_cdf(d, s, self.scale, self.df) if self.df >= 1 else super().noise_cdf(d, s)

@@ -47,6 +47,10 @@ class GradientAscent(Part):
         Saved after every step; the same search (data, criterion, inference, settings, start, bounds) goes on from the
         file, any other refuses it. The file cannot run code.
 
+    See Also
+    --------
+    LBFGS : For criteria without sampling noise.
+
     Examples
     --------
     >>> from softmargin.search import PaperRule

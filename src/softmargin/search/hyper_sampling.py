@@ -48,6 +48,10 @@ class HyperparameterSampling(Part):
     tol : float
         The climb stops when it gains less than this many nats in an iteration.
 
+    See Also
+    --------
+    LBFGS : One point in the place of samples.
+
     Examples
     --------
     >>> from sklearn.datasets import make_moons

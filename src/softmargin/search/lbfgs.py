@@ -25,6 +25,17 @@ class LBFGS(Part):
         Iterations (each one or two evaluations).
     tol : float
         Stop when the objective gains less than this many nats in an iteration.
+
+    See Also
+    --------
+    GradientAscent : For criteria that are sampled.
+    RandomWalk : Without gradients.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(search=LBFGS(max_iter=100))
+    BayesianSVC(search=LBFGS(max_iter=100))
     """
 
     max_iter: int = 60

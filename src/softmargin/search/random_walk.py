@@ -44,6 +44,20 @@ class RandomWalk(Part):
         a step size is too large, which is repaired, not that there is nothing to gain.
     linear : tuple of str
         Names of the hyperparameters that step on their own scale instead of their logarithm's.
+
+    See Also
+    --------
+    LBFGS : With gradients, for far fewer evaluations.
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, section 4.1.
+
+    Examples
+    --------
+    >>> from softmargin import BayesianSVC
+    >>> BayesianSVC(search=RandomWalk(acceptance=0.5))
+    BayesianSVC(search=RandomWalk(acceptance=0.5))
     """
 
     max_iter: int = 60

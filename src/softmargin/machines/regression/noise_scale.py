@@ -139,12 +139,12 @@ def learn_scale(rows: TrainingRows, left_out: Residuals, noise: Likelihood, star
     """
     share = rows.weight / rows.weight.sum()
     unit = unit_noise(noise)
-    told, e = LogScale.of(unit), left_out.standardised
+    log_scale, e = LogScale.of(unit), left_out.standardised
     if start is None:
-        response, variance = left_out.log_s + _log_size(e, share), told.log_variance
+        response, variance = left_out.log_s + _log_size(e, share), log_scale.log_variance
     else:
-        step = score(unit, np.abs(e)) / told.information
-        response, variance = left_out.log_s + np.minimum(step, NOISE.largest_step), 1 / told.information
+        step = score(unit, np.abs(e)) / log_scale.information
+        response, variance = left_out.log_s + np.minimum(step, NOISE.largest_step), 1 / log_scale.information
     targets = replace(rows, y=response - share @ response)
     spread = spread_of(rows.X, rows.weight)
     kernel: Any = make_kernel("matern52", len(spread), spread)
