@@ -1,12 +1,6 @@
 """Classification: pairs of classes and their combination, the stack of machines, and the fit of all of them."""
 
-from softmargin.machines.classification.fit import (
-    ClassificationFit,
-    ClassificationSettings,
-    Composition,
-    fit_classification,
-    update_classification,
-)
+from softmargin.machines.classification.fit import fit_classification, update_classification
 from softmargin.machines.classification.pairs import (
     Combination,
     couple,
@@ -17,6 +11,7 @@ from softmargin.machines.classification.pairs import (
     temper,
 )
 from softmargin.machines.classification.pairwise import LeftOut, PairwiseFit, PairwiseMachine
+from softmargin.machines.classification.record import ClassificationFit, ClassificationSettings, Composition
 from softmargin.machines.classification.stack import Member, Stack
 
 __all__ = [
