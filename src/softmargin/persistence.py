@@ -24,7 +24,7 @@ import scipy.sparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from softmargin._archive import ArchiveError, allowed_size, check_archive, unpacked_size
+from softmargin._archive import SCHEMA, ArchiveError, allowed_size, check_archive, unpacked_size
 from softmargin._files import write_atomically
 from softmargin._version import __version__
 from softmargin.criteria import CRITERIA
@@ -178,6 +178,7 @@ def load(path: str | os.PathLike[str], *, trusted: Sequence[str] = ()) -> Any:
         As it was when it was saved.
     """
     data, header = _read(path)
+    _guard(path, header, _check_protocol, data)
     foreign = _guard(path, header, _foreign, data, trusted)
     if foreign:
         raise ModelFileError(
@@ -223,6 +224,18 @@ def _skops() -> Any:
 def _foreign(data: bytes, trusted: Sequence[str]) -> list[str]:
     known = {*TRUSTED_TYPES, *trusted}
     return [name for name in _skops().get_untrusted_types(data=data) if name not in known]
+
+
+def _check_protocol(data: bytes) -> None:
+    """Refuse a description newer than this skops writes: older versions of skops read it as if it were theirs."""
+    given, newest = map(_protocol, (data, _skops().dumps(0)))
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= newest:
+        raise ValueError(f"it has skops' protocol {str(given)[:40]}; this skops reads protocols up to {newest}")
+
+
+def _protocol(data: bytes) -> Any:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return json.loads(archive.read(SCHEMA))["protocol"]
 
 
 def _try_out(estimator: Any, size: int) -> None:

@@ -4,7 +4,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import FrameType
 from typing import Any
 
@@ -55,7 +55,7 @@ def tuning(console: Console, interrupt: Interrupt, *, show: bool) -> Iterator[No
     """
     columns: list[Any] = [SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()]
     live = show and console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=not live) as progress:
+    with _line(console, columns, live=live) as progress:
         task = progress.add_task("Tuning", total=None)
         count, best, begun, last_line = 0, float("-inf"), time.monotonic(), 0.0
 
@@ -80,6 +80,14 @@ def waiting(console: Console, what: str, *, show: bool) -> Iterator[None]:
     if show and not console.is_terminal:
         console.print(Text(f"{short(what)} ..."))
     columns: list[Any] = [SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()]
-    with Progress(*columns, console=console, transient=True, disable=not (show and console.is_terminal)) as progress:
+    with _line(console, columns, live=show and console.is_terminal) as progress:
         progress.add_task(short(what), total=None)
         yield
+
+
+@contextmanager
+def _line(console: Console, columns: list[Any], *, live: bool) -> Iterator[Progress]:
+    """A line that moves while it is live; otherwise it is never begun (rich before 14.1 ends it with an empty line)."""
+    progress = Progress(*columns, console=console, transient=True)
+    with progress if live else nullcontext():
+        yield progress
