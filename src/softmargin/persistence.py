@@ -50,6 +50,10 @@ _ABOVE = ("cli", "comparison", "displays", "report", "tables")
 """Rooms that no model is made of; whether they are loaded must not change what is trusted."""
 
 
+_FORMER = ("softmargin.machines.classification.fit.ClassificationFit",)
+"""Where our own types were when files of this format were written; they can still be imported from there."""
+
+
 def _name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
@@ -88,6 +92,7 @@ TRUSTED_TYPES: tuple[str, ...] = tuple(
             _name(scipy.sparse.csr_matrix),
             "sklearn.compose._column_transformer._RemainderColsList",
             "sklearn.compose._column_transformer.make_column_selector",
+            *_FORMER,
             *_own_types(),
         }
     )

@@ -311,7 +311,7 @@ def _as_numbers(values: list[Any], name: str) -> Array:
 
 
 def _as_dates(values: list[Any], name: str) -> Any:
-    known = [np.datetime64("NaT") if _is_gap(value) else value for value in values]
+    known = [np.datetime64("NaT", "s") if _is_gap(value) else value for value in values]
     wrong = [value for value in known if not isinstance(value, datetime.date | np.datetime64)]
     if wrong:
         raise ValueError(f"column {name} held dates, but here it has {wrong[0]!r}; make dates of it")
