@@ -169,6 +169,9 @@ def _target_shift(case: Case, problem: Problem, model: Any, expected: Answers) -
 def _has_target_units(case: Case) -> bool:
     """Whether a parameter is in the units of y."""
     given = dict(case.settings)
+    if case.container == "precomputed":
+        # The values of a kernel are covariances of y: fixed ones, they have its unit squared.
+        return True
     return any(name in given for name in ("C", "epsilon", "nugget")) or case.kernel not in STATIONARY
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from .campaign import draw_case
+from .known import DEAR, KNOWN
 from .oracle import judge
 from .shrink import shrink
 
@@ -18,3 +19,9 @@ def test_random_problems(piece):
         if not outcome.is_good:
             small = shrink(case, outcome.kind)
             pytest.fail(f"case {number} is {outcome.kind} ({outcome.note}); python -m tests.fuzz --case '{small!r}'")
+
+
+@pytest.mark.parametrize("case", [*KNOWN, *(pytest.param(case, marks=pytest.mark.slow) for case in DEAR)], ids=repr)
+def test_mended_problems(case):
+    outcome = judge(case)
+    assert outcome.is_good, f"{outcome.kind}: {outcome.note}"

@@ -49,7 +49,9 @@ class StudentT(ScaleMixtureDefaults):
     def derivatives(self, y: Array, f: Array, weight: Array | None = None) -> Derivatives:
         """Return slope (df + 1) r/d and curvature (df + 1) (r^2 - df scale^2)/d^2, d = df scale^2 + r^2."""
         w, r, a = (1.0 if weight is None else weight) * (self.df + 1), y - f, self.df * self.scale**2
-        return Derivatives(w * r / (a + r**2), w * (r**2 - a) / (a + r**2) ** 2)
+        d = a + r**2
+        # d^2 overflows for residuals of 1e77 widths, the ratio does not.
+        return Derivatives(w * r / d, w * ((r**2 - a) / d) / d)
 
     def d_log_prob_d_params(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """d log_prob / d(scale, df), shape (2, n)."""

@@ -42,7 +42,7 @@ class SearchPolicy:
     """Largest change of a log hyperparameter in one step of gradient ascent [ascent]."""
     patience: int = 15
     """Evaluations without a gain on held-out rows after which a search ends."""
-    fallbacks: int = 10
+    fallbacks: int = 5
     """Evaluations whose inference failed, and whose fallback did not converge either, after which a search ends at its
     best point if they are more than a tenth of all: the values around it are no function that could be climbed
     (`tests/fuzz`)."""

@@ -127,17 +127,19 @@ def check_rows(
         encoder = ColumnEncoder.of(X, categorical_features, names, weight) if known is None else known
         X, y = check_X_y(encoder.transform(X), y, ensure_min_samples=1, y_numeric=numeric_target, estimator=columns)
     else:
-        X, y = validate_data(
-            columns,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=dtype,
-            ensure_all_finite="allow-nan" if allow_gaps else True,
-            ensure_min_samples=1,
-            y_numeric=numeric_target,
-            reset=reset,
-        )
+        # scikit-learn looks at the sum first, which is inf - inf for float32 inputs of 1e38.
+        with np.errstate(invalid="ignore"):
+            X, y = validate_data(
+                columns,
+                X,
+                y,
+                accept_sparse="csr",
+                dtype=dtype,
+                ensure_all_finite="allow-nan" if allow_gaps else True,
+                ensure_min_samples=1,
+                y_numeric=numeric_target,
+                reset=reset,
+            )
         names = getattr(columns, "feature_names_in_", None)
         weight = _weights(sample_weight, X)
         encoder, X = _numeric(X, names, weight, known, allow_gaps=allow_gaps)

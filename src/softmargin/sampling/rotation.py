@@ -88,8 +88,9 @@ def step(
     n_kicks = int(min(max(np.ceil(angle / step_size), 1), MAX_KICKS))
     uniform = rng.random(len(state.z))
 
-    proposal, energy_error = _integrate(state, noise, reference, target, angle, n_kicks, power)
-    # A diverged trajectory (nan) is rejected.
+    # A diverged trajectory overflows; it is rejected (nan).
+    with np.errstate(over="ignore", invalid="ignore"):
+        proposal, energy_error = _integrate(state, noise, reference, target, angle, n_kicks, power)
     energy_error = np.where(np.isnan(energy_error), np.inf, energy_error)
     acceptance = np.exp(-np.maximum(energy_error, 0.0))
     accepted = uniform < acceptance

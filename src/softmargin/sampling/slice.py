@@ -14,7 +14,9 @@ from softmargin.sampling._trajectory import points
 from softmargin.sampling.reference import Reference
 from softmargin.sampling.targets import Target
 
-MAX_SHRINK = 200
+MAX_SHRINK = 40
+"""Times that the bracket may shrink, to about 1e-9 of a turn; then the chain stays where it is, which leaves the
+distribution as it is too: both ways along the ellipse are cut off alike."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def step(
         low[active] = np.where(negative, angle[active], low[active])
         high[active] = np.where(negative, high[active], angle[active])
         angle[active] = rng.uniform(low[active], high[active])
-    # The bracket shrinks to the present point itself, where the chain then stays.
+    # A chain that found nothing stays where it is.
     angle[active] = 0.0
     t = angle[:, None]
     z = reference.z_mean + np.cos(t) * (state.z - reference.z_mean) + np.sin(t) * reference.whiten(noise)

@@ -36,11 +36,11 @@ def newton_map(
         tau = np.maximum(-curvature, 0)
         direction: Array | None = None if curvature.max() <= 0 else _signed_direction(K, slope - beta, -curvature)
         if direction is None or _gain(y, likelihood, weight, beta, f, value, K, direction) <= 0:
-            # beta_new = b - T^1/2 B^-1 T^1/2 K b with b = T f + slope, B = I + T^1/2 K T^1/2
-            b, root = tau * f + slope, np.sqrt(tau)
+            # (I + T K)^-1 r = r - T^1/2 B^-1 T^1/2 K r with r = slope - beta, B = I + T^1/2 K T^1/2. The new beta
+            # itself would be a difference of numbers as large as T f, and stall where noise is small.
+            residual, root = slope - beta, np.sqrt(tau)
             L = site_cholesky(K, tau)
-            inner = cho_solve((L, True), root * (K @ b), check_finite=False)
-            direction = b - root * inner - beta
+            direction = residual - root * cho_solve((L, True), root * (K @ residual), check_finite=False)
         K_direction = K @ direction
         length = 1.0
         while length > 1e-10:

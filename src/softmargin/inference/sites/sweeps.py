@@ -88,6 +88,9 @@ def iterate(
             anderson.clear()
         last = residual
         step = state.target - state.sites
+        if not np.all(np.isfinite(step)):
+            # A site would outweigh its cavity by more than 1e16: 1 + v h of `match_moments` has no digits left.
+            return None, sweep
         old, now, state = state, share, evaluate(_proposal(anderson, state, step, share))
         sweep += 1
         while state is None and now > 1e-3:

@@ -1,0 +1,28 @@
+# ruff: noqa: E501
+"""Cases that failed once, shrunk where that was cheap: what they found must stay mended."""
+
+from .case import Case
+
+KNOWN = (
+    # A float32 sum of inputs of 1e38, which scikit-learn's validation takes first, was inf - inf.
+    Case(seed=188, rows=20, columns=("normal", "normal"), x_exponent=90, container="float32", settings=(("inference", "sparse"),)),
+    # The curvature of Student's t divided by the square of a square.
+    Case(estimator="svr", seed=481, rows=2, columns=("normal", "skewed", "normal"), y_exponent=-45, weights="mixed", container="fortran", new="very_far", kernel="fixed", settings=(("inference", "map"), ("loss", "student_t"), ("search", None), ("gross_errors", "keep")), relation="negated"),
+    # Sites that outweigh their cavity by more than 1e16 went into Anderson's acceleration.
+    Case(estimator="svr", seed=3870, rows=12, x_shift=-1000.0, target="skewed", copies="rows", weights="mixed", settings=(("max_iter", 3), ("stack", False))),
+    Case(seed=141, rows=8, columns=("normal", "normal"), classes=3, balance="singleton", weights="huge", container="zero_csr", settings=(("inference", "ep"), ("loss", "probit"), ("C", 1e-06), ("search", None)), relation="same_seed"),
+)  # fmt: skip
+"""Cheap ones."""
+
+DEAR = (
+    # Searches in which no inference converges.
+    Case(seed=38765, rows=7, columns=("zero",), classes=5, labels="bool", balance="rare", weights="huge", settings=(("inference", "sparse"), ("loss", "probit"), ("criterion", "link_evidence"), ("max_iter", 3), ("n_inducing", 3)), relation="stream"),
+    # Annealing with weights of 1e12, by trajectories and by slices.
+    Case(seed=100001, rows=7, columns=("binary", "constant"), labels="float", balance="rare", weights="huge", container="frame", new="very_far", settings=(("inference", "hmc"), ("loss", "logistic"), ("C", 1.0), ("search", None), ("multi_class", "ovr"), ("probability", "mean"), ("class_weight", "balanced")), relation="column_order"),
+    Case(seed=1, rows=14, columns=("normal", "normal", "normal"), labels="bool", copies="rows", weights="mixed", container="precomputed", settings=(("inference", "variational"), ("criterion", "conditional_evidence"), ("search", "random_walk"), ("max_iter", 1), ("probability", "map")), relation="save"),
+    # Trajectories that overflow.
+    Case(seed=691260, rows=2, balance="rare", copies="conflict", weights="mixed", new="very_far", kernel="matern32", settings=(("inference", "hmc"), ("loss", "squared_hinge"), ("C", 1000.0), ("search", None), ("multi_class", "ovo")), relation="scale"),
+    # Newton's method at a noise that is small against the kernel, a thousand steps at every evaluation.
+    Case(estimator="svr", seed=10000, rows=2, columns=("normal", "normal", "copy"), y_exponent=-9, kernel="matern32", settings=(("inference", "laplace"), ("loss", "student_t"), ("search", "sample"), ("max_iter", 2), ("n_restarts", 1), ("hyperprior", None), ("center", None)), relation="column_order"),
+)  # fmt: skip
+"""Those that take seconds."""
