@@ -9,8 +9,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
-from threadpoolctl import threadpool_limits
 
+from softmargin._linalg import blas_threads
 from softmargin.comparison._trials import Draw, fit_trial
 from softmargin.criteria import get_criterion
 from softmargin.estimators import BayesianSVC
@@ -163,7 +163,7 @@ def compare_criteria(
         criteria = {name: criterion_estimator(name, kernel) for name in criteria}
     seeds = rng.randint(2**31 - 1, size=n_trials)
     jobs = [(label, estimator, k, int(seed)) for label, estimator in criteria.items() for k, seed in enumerate(seeds)]
-    with threadpool_limits(1):
+    with blas_threads(1):
         trials = Parallel(n_jobs=n_jobs, verbose=verbose)(
             delayed(_trial)(label, estimator, X, y, X_test, y_test, k, seed, draw) for label, estimator, k, seed in jobs
         )

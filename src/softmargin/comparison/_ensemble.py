@@ -14,8 +14,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
+from softmargin._linalg import blas_threads
 from softmargin.comparison._trials import fit_trial
 from softmargin.estimators import BayesianSVC
 
@@ -100,7 +100,7 @@ class BaggedSelection(ClassifierMixin, BaseEstimator):
         self.classes_, index = np.unique(y, return_inverse=True)
         seeds = check_random_state(self.random_state).randint(2**31 - 1, size=self.n_trials)
         base = self.estimator if self.estimator is not None else _default()
-        with threadpool_limits(1):
+        with blas_threads(1):
             self.estimators_ = list(
                 Parallel(n_jobs=self.n_jobs)(
                     delayed(fit_trial)(base, X[rows], index[rows], int(seed))

@@ -61,10 +61,10 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         evidence takes them for gross errors rather than for the function and its noise. "keep": never.
     stack : bool, default=True
         Whether to mix the predictive density of the tube machine with those of the same machine of a warped target
-        (if y is skewed) and of Gaussian processes with Gaussian noise (on warped inputs too, if a column is skewed),
-        with weights learnt on leave-one-out. Means, intervals, densities and samples are those of the mixture. False:
-        the tube machine alone, as also through inducing points and when `kernel`, `C`, `epsilon`, `loss`, `inference`,
-        `criterion`, `search`, `center`, `hyperprior`, `nugget` or `validation_fraction` is not the default.
+        (if y is skewed) and of Gaussian processes with Gaussian noise (on warped inputs too, if a column has heavy
+        tails), with weights learnt on leave-one-out. Means, intervals, densities and samples are those of the mixture.
+        False: the tube machine alone, as also through inducing points and when `kernel`, `C`, `epsilon`, `loss`,
+        `inference`, `criterion`, `search`, `center`, `hyperprior`, `nugget` or `validation_fraction` was chosen.
     noise : {"auto", "constant", "varying"}, default="auto"
         Whether the scale of the noise is the same at every x, or a second smooth function, learnt from leave-one-out
         residuals: each row then has its own epsilon and C, and the members "tube_varying" and "gaussian_varying" take

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from softmargin._linalg import Array
-from softmargin.policy import POLICY
+from softmargin.policy import POLICY, LeastSquaresPolicy
 from softmargin.rows import DaskRows, Encoding, LocalRows, TrainingRows, merge_rows
 from softmargin.tuning import Sample
 
@@ -51,12 +51,12 @@ def compact(source: Source) -> Source:
     return LocalRows(merged.X, labels[merged.y.astype(int)], merged.weight)
 
 
-def draw(source: Source, seed: int, classes: np.ndarray | None = None) -> RawSample:
-    """Take a random sample of the rows, with some of every class; all of them if they are few."""
+def draw(source: Source, seed: int, classes: np.ndarray | None = None, most: int = POLICY.size.sample) -> RawSample:
+    """Take a random sample of at most so many rows, with some of every class; all of them if they are fewer."""
     n, size = source.n_rows, POLICY.size
     index = np.arange(n)
-    if n > size.sample:
-        index = np.sort(np.random.RandomState(seed).choice(n, size.sample, replace=False))
+    if n > most:
+        index = np.sort(np.random.RandomState(seed).choice(n, most, replace=False))
     X, y, weight = source.take(index)
     rare = np.empty(0) if classes is None else classes[_counts(y, classes) < size.enough_of_a_class]
     if len(index) < n and len(rare):
@@ -64,6 +64,16 @@ def draw(source: Source, seed: int, classes: np.ndarray | None = None) -> RawSam
         index = np.union1d(index, more)
         X, y, weight = source.take(index)
     return RawSample(X, y, weight, len(index) / n)
+
+
+def enough_rows(source: Source, policy: LeastSquaresPolicy, seed: int, classes: np.ndarray) -> Source:
+    """What least-squares machines see: all rows, or of very many a random sample, which is held in memory."""
+    n_features = source.take(np.arange(1))[0].shape[1]
+    most = max(min(policy.most_rows, policy.most_entries // n_features), POLICY.size.sample)
+    if source.n_rows <= most:
+        return source
+    sample = draw(source, seed, classes, most)
+    return LocalRows(sample.X, sample.y, sample.weight)
 
 
 def merged(sample: RawSample) -> tuple[TrainingRows, RawSample]:

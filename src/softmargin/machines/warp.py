@@ -1,7 +1,7 @@
-"""Warped inputs: normal scores in the place of skewed columns.
+"""Warped inputs: normal scores in the place of heavy-tailed columns.
 
 A column with heavy tails has no single length scale. Replaced by the normal scores of its training ranks (ties
-averaged, linear between, constant outside) it has one; where no column is skewed there is nothing to warp.
+averaged, linear between, constant outside) it has one; where no column is so there is nothing to warp.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from scipy.stats import norm, rankdata
 
 from softmargin._linalg import Array
 from softmargin.policy import POLICY
-from softmargin.rows import is_skewed
+from softmargin.rows import is_heavy_tailed
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Warp:
 
     @classmethod
     def of(cls, X: Any, weight: Array) -> "Warp | None":
-        """The warp of the skewed columns of training rows; None if there are none, or the rows are sparse.
+        """The warp of the heavy-tailed columns of training rows; None if there are none, or the rows are sparse.
 
         Parameters
         ----------
@@ -40,7 +40,8 @@ class Warp:
         """
         if issparse(X):
             return None
-        tables = {int(j): _scores(np.asarray(X[:, j], float), weight) for j in np.flatnonzero(is_skewed(X, weight))}
+        tailed = np.flatnonzero(is_heavy_tailed(X, weight))
+        tables = {int(j): _scores(np.asarray(X[:, j], float), weight) for j in tailed}
         return cls(tables) if tables else None
 
     def __call__(self, X: Any) -> Array:

@@ -25,7 +25,7 @@ class SizePolicy:
     """Rows held at once: for spreads, inducing points, hyperparameters and the posterior's start [scale]."""
     enough_of_a_class: int = 50
     """A class with fewer rows in the sample gets more from all rows, if it has them."""
-    left_out: int = 2000
+    left_out: int = 10_000
     """Rows whose leave-one-out predictions set the temperature and the reported loss."""
     subset: int = 300
     """Rows of the first search [scale]."""

@@ -76,7 +76,10 @@ def _noise(experiment: Experiment) -> str:
 
 
 def _joint(model: Any) -> str:
-    members = {"least_squares": "on the columns as they are", "least_squares_warped": "on columns made less skewed"}
+    members = {
+        "least_squares": "on the columns as they are",
+        "least_squares_warped": "on columns with shorter tails",
+    }
     shares = [f"{weight:.0%} {members[member.name]}" for member, weight in zip(model.members_, model.weights_)]
     mixed = f": two machines, {_join(shares)}" if len(shares) > 1 else ""
     return f"The {len(model.classes_)} classes are told apart by least squares, all at once{mixed}."

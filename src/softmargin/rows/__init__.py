@@ -12,7 +12,7 @@ from softmargin.rows.columns import CategoryColumn, DateColumn, NumberColumn
 from softmargin.rows.encodings import ClassEncoding, PairEncoding, ScaledEncoding, ThinnedEncoding
 from softmargin.rows.frames import ColumnEncoder
 from softmargin.rows.source import BLOCK_ROWS, Encoded, Encoding, LocalRows, Mappable, Mapped, RowSource, Summable
-from softmargin.rows.training import TrainingRows, class_weights, is_skewed, merge_rows, spread_of
+from softmargin.rows.training import TrainingRows, class_weights, is_heavy_tailed, merge_rows, spread_of
 from softmargin.rows.validation import CheckedRows, Columns, check_new, check_rows, check_weights
 
 __all__ = [
@@ -46,7 +46,7 @@ __all__ = [
     "check_weights",
     "class_weights",
     "is_dask",
-    "is_skewed",
+    "is_heavy_tailed",
     "merge_rows",
     "spread_of",
 ]

@@ -164,10 +164,10 @@ def _spread(X: Any, weight: Array | None) -> Array:
     return np.where(constant, 0.0, np.sqrt(np.maximum(variance, 0)))
 
 
-def is_skewed(X: Any, weight: Array) -> NDArray[np.bool_]:
-    """Which columns have many distinct values and a large standardised third moment, shape (d,); none of a CSR matrix.
+def is_heavy_tailed(X: Any, weight: Array) -> NDArray[np.bool_]:
+    """Which columns have many distinct values and a skew or a kurtosis that is large, shape (d,); none of a CSR matrix.
 
-    Such a column has no single length scale: its standard deviation is that of its tail.
+    Such a column has no single length scale: its standard deviation is that of its tails, or of a few gross errors.
     """
     found = np.zeros(X.shape[1], dtype=bool)
     if issparse(X):
@@ -180,5 +180,6 @@ def is_skewed(X: Any, weight: Array) -> NDArray[np.bool_]:
         centred = column / 2.0 ** np.frexp(np.abs(column).max())[1]
         centred = centred - share @ centred
         variance = share @ centred**2
-        found[j] = variance > 0 and abs(share @ centred**3) >= POLICY.stack.skew * variance**1.5
+        skewed = abs(share @ centred**3) >= POLICY.stack.skew * variance**1.5
+        found[j] = variance > 0 and (skewed or share @ centred**4 >= POLICY.stack.kurtosis * variance**2)
     return found

@@ -5,9 +5,8 @@ from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.gaussian_process.kernels import Kernel
-from threadpoolctl import threadpool_limits
 
-from softmargin._linalg import Array, keep_freed_memory
+from softmargin._linalg import Array, blas_threads, keep_freed_memory
 from softmargin.criteria import Evidence
 from softmargin.inference import EP, Inference, Posterior, Variational
 from softmargin.kernels import PrecomputedKernel, evaluate
@@ -59,7 +58,7 @@ def fit_latent(
     if low_rank and len(rows.y) > POLICY.size.dense_rows:
         return fit_low_rank(rows, kernel, likelihood, spread, tuning, start)
     # Small matrices gain nothing from several BLAS threads, and on a busy machine the threads wait for each other.
-    with threadpool_limits(1 if len(rows.y) <= POLICY.search.one_thread_rows else None):
+    with blas_threads(1 if len(rows.y) <= POLICY.search.one_thread_rows else None):
         coordinates = Coordinates(kernel, likelihood, n_features=len(spread))
         asked = tuning.inference
         if tuning.is_default and is_contested(rows, coordinates):
@@ -159,7 +158,7 @@ def _search(
     if len(starts) == 1:
         ends = [climb(start, tuning.seed)]
     else:
-        with threadpool_limits(1):
+        with blas_threads(1):
             ends = Parallel(n_jobs=tuning.n_jobs)(delayed(climb)(z, tuning.seed + k) for k, z in enumerate(starts))
     path = [{"start": k, **row} for k, end in enumerate(ends) for row in end.path]
     return choose_end(ends, coordinates, rows)._replace(path=path)

@@ -36,6 +36,15 @@ def test_warp_gives_normal_scores_to_skewed_columns_alone():
     assert Warp.of(X[:, [0, 2]], np.ones(60)) is None
 
 
+def test_gross_errors_to_both_sides_are_drawn_in():
+    column = np.random.default_rng(1).normal(size=100)
+    assert Warp.of(column[:, None], np.ones(100)) is None
+    column[[0, 1]] = -15.0, 15.0  # hardly a skew, a kurtosis of about 45
+    warp = Warp.of(column[:, None], np.ones(100))
+    assert warp is not None
+    assert np.abs(warp(column[:, None])).max() < 2.4  # the normal score of the last of 100 is 2.33
+
+
 def test_a_weight_is_so_many_rows_of_a_warp():
     values = np.exp(np.linspace(0, 5, 20))
     weight = np.arange(20) % 3 + 1.0

@@ -6,9 +6,8 @@ from functools import partial
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from threadpoolctl import threadpool_limits
 
-from softmargin._linalg import Array
+from softmargin._linalg import Array, blas_threads
 from softmargin.kernels import PrecomputedKernel
 from softmargin.least_squares import fit_least_squares
 from softmargin.machines.classification.labels import check_classes, log_class_weights
@@ -16,7 +15,7 @@ from softmargin.machines.classification.pairs import Combination
 from softmargin.machines.classification.pairwise import LeftOut, PairwiseFit, PairwiseMachine, leaves_whole_rows
 from softmargin.machines.classification.record import ClassificationFit, ClassificationSettings
 from softmargin.machines.classification.stack import Member, Stack
-from softmargin.machines.sampled_rows import Source, compact, draw, left_out_rows, merged
+from softmargin.machines.sampled_rows import Source, compact, draw, enough_rows, left_out_rows, merged
 from softmargin.machines.warp import Warp
 from softmargin.policy import POLICY
 from softmargin.rows import (
@@ -52,7 +51,7 @@ def fit_classification(
     if settings.through_inducing_points and not settings.fits_memory(source):
         return _fit_source(source, settings, report)
     # Small matrices gain nothing from several BLAS threads, and on a busy machine the threads wait for each other.
-    with threadpool_limits(1 if source.n_rows <= POLICY.search.one_thread_rows else None):
+    with blas_threads(1 if source.n_rows <= POLICY.search.one_thread_rows else None):
         return _fit_rows(source, settings, report)
 
 
@@ -146,32 +145,30 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
     check_classification_targets(np.repeat(classes, 3))
     check_classes(classes)
     source = compact(source)
-    rows, drawn = merged(draw(source, settings.tuning.seed, classes))
+    seed = settings.tuning.seed
+    seen = source if settings.composition == "hinge" else enough_rows(source, settings.least_squares, seed, classes)
+    sample = draw(seen, seed, classes)
+    rows, drawn = merged(replace(sample, share=sample.share * seen.n_rows / source.n_rows))
     check_sample_sizes(drawn.X)
     log_weight = log_class_weights(settings.class_weight, classes, rows.y.astype(int), rows.weight)
     fit = settings.pairwise(drawn.X, drawn.X.shape[1], drawn.weight)
     finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight, layout=settings.layout)
-    everything = None if drawn.share == 1 else source.encoded(ClassEncoding(classes))
+    everything = None if drawn.share == 1 else seen.encoded(ClassEncoding(classes))
     members, left_out = _least_squares_members(rows, len(classes), fit.spread, settings, report, everything)
     if settings.is_joint(len(classes)):
         stack, mixed = _stacked(members, left_out, rows)
         return finish(stack, left_out=mixed, rows=rows, later=fit)
     fit = _beside(fit, members)
     machine = _reporting(fit, finish, len(classes), report).from_source(source, classes, drawn)
-    sample = drawn.some(POLICY.size.importance_rows)
+    shown = drawn.some(POLICY.size.importance_rows)
     if not members:
-        return finish(
-            _alone(machine, settings.probability),
-            machine,
-            machine.left_out,
-            sample=sample,
-        )
-    some = left_out_rows(len(rows.y), settings.tuning.seed)
+        return finish(_alone(machine, settings.probability), machine, machine.left_out, sample=shown)
+    some = left_out_rows(len(rows.y), seed)
     hinge = Member("hinge", machine.predicting(settings.probability))
     assert machine.left_out is not None
     known: list[Array | None] = [machine.left_out.log_proba, *(p[some] for p in left_out if p is not None)]
     stack, mixed = _stacked([hinge, *members], known, rows.subset(np.isin(np.arange(len(rows.y)), some), rows.y[some]))
-    return finish(stack, machine, mixed, sample=sample)
+    return finish(stack, machine, mixed, sample=shown)
 
 
 def _alone(machine: PairwiseMachine, probability: Probability) -> Stack:

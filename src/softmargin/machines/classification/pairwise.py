@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.gaussian_process.kernels import Kernel
-from threadpoolctl import threadpool_limits
 
-from softmargin._linalg import Array
+from softmargin._linalg import Array, blas_threads
 from softmargin.kernels import Coefficients, PrecomputedKernel
 from softmargin.likelihoods import Likelihood
 from softmargin.machines.classification.pairs import Combination, Pair, fit_temperature, pairs_of, rows_of, seen_by
@@ -170,7 +169,7 @@ class PairwiseFit:
             here = effective_n_jobs(self.tuning.n_jobs) == 1
             tuning = self.tuning if here else self.tuning.without_report()
             jobs = (delayed(fit)(pair, start, tuning) for pair, start in zip(pairs, starts))
-            with threadpool_limits(1):
+            with blas_threads(1):
                 models = list(Parallel(n_jobs=self.tuning.n_jobs)(jobs))
         return PairwiseMachine(models, Combination(pairs, n_classes))
 

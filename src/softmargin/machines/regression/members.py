@@ -3,7 +3,7 @@
 - "tube_warped_target": the tube machine of a warped target, for skewed targets; it starts where the first ended.
 - "gaussian": a Gaussian process with Gaussian noise, by its evidence; it starts at the tube machine's length scales.
   Expectation propagation is exact for it and needs one sweep.
-- "gaussian_warped": the same on warped inputs, where a column is skewed; it starts where the former ended.
+- "gaussian_warped": the same on warped inputs, where a column is heavy-tailed; it starts where the former ended.
 
 - "tube_varying", "gaussian_varying": both with a noise whose scale varies with x (`VaryingNoise`). They take the place
   of all others if that is asked for, or if their mixture has the clearly better leave-one-out density.
@@ -124,7 +124,7 @@ class _Members:
             yield DensityMember("tube_warped_target", predictive), left_out(fitted) + warp.log_slope(self.rows.y)
 
     def gaussians(self) -> Iterator[tuple[DensityMember, Array]]:
-        """The Gaussian process, and where columns are skewed that on warped inputs."""
+        """The Gaussian process, and where columns are heavy-tailed that on warped inputs."""
         settings = self._gaussian_settings()
         # The kernels have the same parameters; the noise's are (sigma, shape) of the tube and sigma here.
         fitted = self.fit_rows(self.rows, replace(settings, start=self.tube.model.z[:-1]), self.report)

@@ -14,9 +14,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
-from threadpoolctl import threadpool_limits
 
-from softmargin._linalg import Array, NotPositiveDefiniteError
+from softmargin._linalg import Array, NotPositiveDefiniteError, blas_threads
 from softmargin.inference import inducing_points
 from softmargin.inference.low_rank import (
     LowRankEP,
@@ -267,7 +266,7 @@ def fit_low_rank(
     usable = start if start is not None and len(start) == len(coordinates.start) else None
     path: list[dict[str, Any]] = []
     hint = coordinates.hinted(coordinates.start, tuning.hint) if usable is None else None
-    with threadpool_limits(1 if len(rows.y) <= POLICY.search.one_thread_rows else None):
+    with blas_threads(1 if len(rows.y) <= POLICY.search.one_thread_rows else None):
         learnt = learn(
             rows.X, rows.y, rows.weight, coordinates, stages, log_prior, seed=tuning.seed, start=usable, hint=hint,
             path=path, callback=_callback(rows, coordinates, tuning, path),

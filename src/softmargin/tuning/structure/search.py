@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from softmargin._linalg import Array
 from softmargin.kernels import gram, gram_float32
 from softmargin.policy import POLICY
-from softmargin.rows import is_skewed
+from softmargin.rows import is_heavy_tailed
 from softmargin.search import LBFGS, Evaluation, Search, SearchResult
 from softmargin.tuning.coordinates import Coordinates
 from softmargin.tuning.objective import Objective
@@ -216,11 +216,11 @@ def finds_structure(search: Search, objective: Objective, spread: Array) -> Sear
     scales = LengthScales.of(objective.coordinates, spread)
     if not isinstance(search, LBFGS) or objective.criterion.name not in EVIDENCES or not len(scales.where):
         return search
-    # A short length scale of a skewed input fits its bulk and leaves its tail to the prior: the evidence gains and
-    # predictions lose.
-    skewed = is_skewed(objective.X, np.ones(len(objective.y)) if objective.weight is None else objective.weight)
+    # A short length scale of a heavy-tailed input fits its bulk and leaves its tail to the prior: the evidence gains
+    # and predictions lose.
+    tailed = is_heavy_tailed(objective.X, np.ones(len(objective.y)) if objective.weight is None else objective.weight)
     inputs = [objective.coordinates.roles[i].input for i in scales.where]
-    alone = np.array([a is None or not skewed[a] for a in inputs])
+    alone = np.array([a is None or not tailed[a] for a in inputs])
     return StructureSearch(search, replace(scales, alone=alone))
 
 
