@@ -186,6 +186,19 @@ def test_page_in_a_browser(kind, width, request, tmp_path):
     assert "predicted from" in seen["title"]
 
 
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium; Debian's package is chromium")
+@pytest.mark.parametrize("kind", ["page", "regressed_page"])
+def test_page_on_paper(kind, request, tmp_path):
+    (tmp_path / "report.html").write_text(request.getfixturevalue(kind))
+    options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    paper = tmp_path / "report.pdf"
+    command = [BROWSER, *options, f"--print-to-pdf={paper}", (tmp_path / "report.html").as_uri()]
+    subprocess.run(command, capture_output=True, timeout=300, check=True)
+    sheets = len(re.findall(rb"/Type /Page\b", paper.read_bytes()))
+    # One figure to a line took 9 to 14 sheets.
+    assert 2 <= sheets <= 4
+
+
 def look(folder, page, width):
     """What a browser sees of a page at a width, and what its console complains about."""
     (folder / "probe.html").write_text(PROBE.replace("REPORT", page).replace("WIDTH", str(width)))
