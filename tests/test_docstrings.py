@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from softmargin import displays
 from softmargin.criteria import CRITERIA
 from softmargin.inference import INFERENCES
+from softmargin.likelihoods import LIKELIHOODS, NoiseMixture, SampledMixture
 from softmargin.search import SEARCHES
 
 validate = pytest.importorskip("numpydoc.validate").validate
@@ -62,9 +64,19 @@ def test_docstrings_are_complete(room, name):
         assert not problems, f"{path}: {'; '.join(problems)}"
 
 
-@pytest.mark.parametrize(
-    "part", [*INFERENCES.values(), *CRITERIA.values(), *SEARCHES.values()], ids=lambda p: p.__name__
-)
+PARTS = [
+    *INFERENCES.values(),
+    *CRITERIA.values(),
+    *SEARCHES.values(),
+    *LIKELIHOODS.values(),
+    NoiseMixture,
+    SampledMixture,
+]
+DISPLAYS = [thing for name, thing in vars(displays).items() if name.endswith("Display")]
+
+
+@pytest.mark.parametrize("part", [*PARTS, *DISPLAYS], ids=lambda p: p.__name__)
 def test_parts_name_their_alternatives_and_show_their_use(part):
-    for section in ("See Also", "Examples"):
-        assert f"    {section}\n    ---" in part.__doc__, f"{part.__name__} has no {section}"
+    sections = ("See Also", "Examples") + (("References",) if part in LIKELIHOODS.values() else ())
+    for section in sections:
+        assert f"\n{section}\n---" in inspect.getdoc(part), f"{part.__name__} has no {section}"

@@ -17,6 +17,10 @@ from softmargin.kernels import gram, roles
 class EvidenceSurfaceDisplay(Drawn):
     """A criterion over C and the kernel's amplitude, everything else as learnt.
 
+    See Also
+    --------
+    SearchPathDisplay : What the search saw on its way.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -115,7 +119,23 @@ class EvidenceSurfaceDisplay(Drawn):
 
 @dataclass
 class SearchPathDisplay(Drawn):
-    """The objective at every evaluation of the search, one line for each stage."""
+    """The objective at every evaluation of the search, one line for each stage.
+
+    See Also
+    --------
+    EvidenceSurfaceDisplay : The surface around the end of the search.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from softmargin import BayesianSVC
+    >>> from softmargin.displays import SearchPathDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BayesianSVC(max_iter=5).fit(X[50::4], y[50::4])
+    >>> display = SearchPathDisplay.from_estimator(model)
+    >>> len(display.objective) == len(model.search_path_)
+    True
+    """
 
     objective: Array = field(repr=False)
     """Shape (n_evaluations,)."""

@@ -16,6 +16,11 @@ from softmargin.kernels import gram
 class LatentDisplay(Drawn):
     """The latent function theta(x) along one input, or over two with the decision regions and the gap ``|theta| < 1``.
 
+    See Also
+    --------
+    PriorSampleDisplay : What was expected before the data.
+    IntervalDisplay : Predictions of a regression with their intervals.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -130,7 +135,27 @@ class LatentDisplay(Drawn):
 
 @dataclass
 class PriorSampleDisplay(Drawn):
-    """Functions drawn from the prior with the learnt kernel, along one input."""
+    """Functions drawn from the prior with the learnt kernel, along one input.
+
+    See Also
+    --------
+    LatentDisplay : What is known after the data.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, figure 2.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from softmargin import BayesianSVC
+    >>> from softmargin.displays import PriorSampleDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BayesianSVC(max_iter=5).fit(X[50::4], y[50::4])
+    >>> display = PriorSampleDisplay.from_estimator(model, X[50::4], n_samples=3, resolution=20)
+    >>> display.samples.shape
+    (20, 3)
+    """
 
     x: Array = field(repr=False)
     """Shape (resolution,)."""

@@ -14,6 +14,11 @@ from softmargin.displays._base import BLUE, GREY, ORANGE, Drawn, label, latent_m
 class RelevanceDisplay(Drawn):
     """Relevance of each input: its inverse length scale in units of its spread, the largest scaled to 1.
 
+    See Also
+    --------
+    MarginDisplay : Where the training rows lie.
+    softmargin.BayesianSVC : Its ``importance_`` measures what an input changes, not how quickly.
+
     Examples
     --------
     >>> from sklearn.datasets import load_iris
@@ -61,6 +66,21 @@ class MarginDisplay(Drawn):
     """Histogram of the margins y f(x) of the training rows, at the SVM itself.
 
     Rows with a margin below 1 pay for their slack; below 0 they are on the wrong side.
+
+    See Also
+    --------
+    LatentDisplay : The function whose values they are.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from softmargin import BayesianSVC
+    >>> from softmargin.displays import MarginDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = BayesianSVC(max_iter=5).fit(X[50::4], y[50::4])
+    >>> display = MarginDisplay.from_estimator(model)
+    >>> display.margins.shape
+    (25,)
     """
 
     margins: Array = field(repr=False)

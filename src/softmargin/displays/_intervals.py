@@ -17,6 +17,14 @@ LEVELS = np.linspace(0.05, 0.99, 48)
 class IntervalDisplay(Drawn):
     """Predicted mean and interval: along the input if there is one, else against the rows in order of prediction.
 
+    See Also
+    --------
+    CoverageDisplay : Whether the intervals hold what they promise.
+
+    References
+    ----------
+    Gao, Gunn & Harris (2003), Mean field method for the support vector machine regression, eq. 5.2.
+
     Examples
     --------
     >>> import numpy as np
@@ -92,7 +100,21 @@ class IntervalDisplay(Drawn):
 
 @dataclass
 class CoverageDisplay(Drawn):
-    """Share of true values inside the central intervals, against the probability that the intervals promise."""
+    """Share of true values inside the central intervals, against the probability that the intervals promise.
+
+    See Also
+    --------
+    IntervalDisplay : The intervals themselves.
+    softmargin.metrics.coverage : One point of the curve.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from softmargin.displays import CoverageDisplay
+    >>> display = CoverageDisplay.from_predictions(np.linspace(0.01, 0.99, 50))
+    >>> bool(np.abs(display.coverage - display.level).max() < 0.03)
+    True
+    """
 
     level: Array = field(repr=False)
     """Shape (n_levels,)."""

@@ -32,6 +32,15 @@ class EpsilonInsensitive(LikelihoodDefaults):
     epsilon : float
         Half-width of the flat top.
 
+    See Also
+    --------
+    Gaussian : Noise without a tube: the Gaussian process.
+    StudentT : Noise with heavier tails, which bound an outlier's influence.
+
+    References
+    ----------
+    Gao, Gunn & Harris (2003), Mean field method for the support vector machine regression, eqs. 2.2 and 3.5-3.9.
+
     Examples
     --------
     >>> import numpy as np

@@ -15,7 +15,28 @@ from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb
 
 @dataclass(frozen=True)
 class Gaussian(LikelihoodDefaults):
-    """Gaussian likelihood of standard deviation `sigma`, in the units of y."""
+    """Gaussian likelihood.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation, in the units of y.
+
+    See Also
+    --------
+    EpsilonInsensitive : The tube of support vector regression.
+    StudentT : Noise with heavy tails.
+
+    References
+    ----------
+    Rasmussen & Williams (2006), Gaussian processes for machine learning, section 2.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Gaussian(sigma=0.5).log_prob(np.array([1.0]), np.array([0.5])).round(4)
+    array([-0.7258])
+    """
 
     sigma: float = 0.4
 

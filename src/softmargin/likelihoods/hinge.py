@@ -28,6 +28,15 @@ class Hinge(SlackLikelihood):
     C : float
         Inverse noise level: the slope of the hinge.
 
+    See Also
+    --------
+    SquaredHinge : The quadratic slack penalty.
+    Link : Its normalised class probability.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eqs. 4, 10 and 11.
+
     Examples
     --------
     >>> import numpy as np

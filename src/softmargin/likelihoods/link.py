@@ -26,6 +26,16 @@ class Link(SigmoidDefaults):
     C : float
         Inverse noise level.
 
+    See Also
+    --------
+    Hinge : The likelihood that this normalises over the two labels.
+    SquaredLink : The same of the squared hinge.
+    Logistic : The sigmoid of a straight line.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eqs. 11 and 33.
+
     Examples
     --------
     >>> import numpy as np
@@ -59,6 +69,21 @@ class SquaredLink(SigmoidDefaults):
     ----------
     C : float
         Inverse noise level.
+
+    See Also
+    --------
+    SquaredHinge : The likelihood that this normalises over the two labels.
+    Link : The same of the hinge.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eq. 11, with the loss of Gold & Sollich (2003), eq. 6.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> SquaredLink(C=2.0).prob(np.array([1.0, -1.0]), np.array([0.5, 0.5])).round(4)
+    array([0.8808, 0.1192])
     """
 
     name: ClassVar[str] = "squared_link"

@@ -19,6 +19,15 @@ class Logistic(SigmoidDefaults):
     C : float
         Slope of the log-odds.
 
+    See Also
+    --------
+    Probit : The same with a Gaussian's tails.
+    Link : The class probability of the hinge.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, figure 8.
+
     Examples
     --------
     >>> import numpy as np

@@ -27,6 +27,14 @@ class NoiseMixture:
     mean, variance : ndarrays of shape (n,)
         Of the Gaussian part (the latent value, and a nugget where there is one).
 
+    See Also
+    --------
+    SampledMixture : The same when the posterior is a set of samples.
+
+    References
+    ----------
+    Gao, Gunn & Harris (2003), Mean field method for the support vector machine regression, eq. 5.2.
+
     Examples
     --------
     >>> from softmargin.likelihoods import EpsilonInsensitive
@@ -76,6 +84,22 @@ class SampledMixture:
         Mean of the Gaussian part at each row under each sample.
     variance : ndarray of shape (n,)
         Its variance, the same for all samples.
+
+    See Also
+    --------
+    NoiseMixture : The same when the posterior is Gaussian.
+
+    References
+    ----------
+    Gao, Gunn & Harris (2003), Mean field method for the support vector machine regression, eq. 5.2.
+
+    Examples
+    --------
+    >>> from softmargin.likelihoods import EpsilonInsensitive
+    >>> noise = EpsilonInsensitive(C=10.0, epsilon=0.1)
+    >>> mixture = SampledMixture(noise, np.array([[-1.0, 1.0]]), np.full(1, 0.01))
+    >>> mixture.quantile(np.array([0.025, 0.975])).round(2)
+    array([[-1.31,  1.31]])
     """
 
     likelihood: Any

@@ -23,6 +23,20 @@ class Probit(LikelihoodDefaults):
     ----------
     C : float
         Inverse standard deviation of the noise on f.
+
+    See Also
+    --------
+    Logistic : The same with heavier tails.
+
+    References
+    ----------
+    Rasmussen & Williams (2006), Gaussian processes for machine learning, eqs. 3.80-3.82.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Probit(C=2.0).prob(1.0, np.array([0.5])).round(4)
+    array([0.8413])
     """
 
     C: float = 1.0

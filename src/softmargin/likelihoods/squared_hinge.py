@@ -25,6 +25,15 @@ class SquaredHinge(SlackLikelihood):
     C : float
         Inverse noise level: the curvature of the loss.
 
+    See Also
+    --------
+    Hinge : The linear slack penalty.
+    SquaredLink : Its normalised class probability.
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, eq. 6.
+
     Examples
     --------
     >>> import numpy as np

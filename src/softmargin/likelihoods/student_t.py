@@ -23,6 +23,21 @@ class StudentT(ScaleMixtureDefaults):
         Width of the density, in the units of y.
     df : float
         Degrees of freedom: 1 is Cauchy's density, infinitely many are Gaussian noise.
+
+    See Also
+    --------
+    Gaussian : The limit of many degrees of freedom.
+    EpsilonInsensitive : The tube of support vector regression.
+
+    References
+    ----------
+    Rasmussen & Williams (2006), Gaussian processes for machine learning, section 9.3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> StudentT(scale=0.5, df=4.0).log_prob(np.array([1.0, 9.0]), np.array([0.5, 0.5])).round(4)
+    array([ -0.8455, -11.0224])
     """
 
     scale: float = 0.4
