@@ -6,14 +6,12 @@ import sys
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
 
 from softmargin._linalg import (
     HALVES_FROM,
     HALVES_UP_TO,
     STRIP,
     NotPositiveDefiniteError,
-    blas_threads,
     cholesky,
     gmres,
     inverse_from_cholesky,
@@ -105,18 +103,3 @@ print(without, faults())
     printed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
     without, kept = map(int, printed.split())
     assert kept < without / 10
-
-
-def test_threads_are_limited_inside_the_block_alone():
-    def counts():
-        return [pool["num_threads"] for pool in threadpool_info()]
-
-    before = counts()
-    with threadpool_limits(2):
-        some = counts()
-        with blas_threads(1):
-            assert set(counts()) == {1}
-        assert counts() == some
-        with blas_threads(None):
-            assert counts() == some
-    assert counts() == before

@@ -1,14 +1,12 @@
 """Dense symmetric linear algebra shared by the inferences: LAPACK's own routines, no explicit inverses of K."""
 
 import logging
-from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import blas, lapack, solve_triangular
-from threadpoolctl import ThreadpoolController
 
 Array = NDArray[np.float64]
 
@@ -90,20 +88,6 @@ def keep_freed_memory() -> None:
 
 STRIP = 128
 """Rows mirrored at a time."""
-
-
-def blas_threads(n: int | None) -> AbstractContextManager[Any]:
-    """At most n threads of BLAS and OpenMP inside a `with` block; None: as many as there are outside.
-
-    The libraries are looked up once: that takes milliseconds, and a small fit has a dozen such blocks.
-    """
-    limited: AbstractContextManager[Any] = _thread_pools().limit(limits=n)
-    return limited
-
-
-@cache
-def _thread_pools() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def inverse_from_cholesky(L: Array, *, overwrite: bool = False) -> Array:

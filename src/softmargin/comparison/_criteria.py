@@ -10,11 +10,11 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 
-from softmargin._linalg import blas_threads
 from softmargin.comparison._trials import Draw, fit_trial
 from softmargin.criteria import get_criterion
 from softmargin.estimators import BayesianSVC
 from softmargin.inference import MAP, Laplace
+from softmargin.tuning import blas_threads
 
 Criteria = Sequence[str] | Mapping[str, BayesianSVC]
 

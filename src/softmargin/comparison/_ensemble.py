@@ -15,9 +15,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from softmargin._linalg import blas_threads
 from softmargin.comparison._trials import fit_trial
 from softmargin.estimators import BayesianSVC
+from softmargin.tuning import blas_threads
 
 
 def _has_probability(self: Any) -> bool:

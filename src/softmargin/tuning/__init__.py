@@ -30,6 +30,7 @@ from softmargin.tuning.stages import (
     plan_stages,
     start_at,
 )
+from softmargin.tuning.threads import blas_threads
 
 __all__ = [
     "Coordinates",
@@ -51,6 +52,7 @@ __all__ = [
     "Tuning",
     "Watch",
     "bind_prior",
+    "blas_threads",
     "choose_end",
     "classifier_prior",
     "fit_latent",

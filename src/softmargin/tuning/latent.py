@@ -6,7 +6,7 @@ from typing import Any
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.gaussian_process.kernels import Kernel
 
-from softmargin._linalg import Array, blas_threads, keep_freed_memory
+from softmargin._linalg import Array, keep_freed_memory
 from softmargin.criteria import Evidence
 from softmargin.inference import EP, Inference, Posterior, Variational
 from softmargin.kernels import PrecomputedKernel, evaluate
@@ -24,6 +24,7 @@ from softmargin.tuning.model import LatentModel
 from softmargin.tuning.settings import Tuning
 from softmargin.tuning.stages import is_better_link, is_contested
 from softmargin.tuning.structure.restarts import restart_points
+from softmargin.tuning.threads import blas_threads
 
 
 def fit_latent(

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
-from softmargin._linalg import Array, blas_threads
+from softmargin._linalg import Array
 from softmargin.kernels import PrecomputedKernel
 from softmargin.least_squares import fit_least_squares
 from softmargin.machines.classification.labels import check_classes, log_class_weights
@@ -28,7 +28,7 @@ from softmargin.rows import (
     spread_of,
 )
 from softmargin.search import Listener, Report
-from softmargin.tuning import LatentModel, Probability, update
+from softmargin.tuning import LatentModel, Probability, blas_threads, update
 
 
 def fit_classification(

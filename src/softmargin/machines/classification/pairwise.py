@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.gaussian_process.kernels import Kernel
 
-from softmargin._linalg import Array, blas_threads
+from softmargin._linalg import Array
 from softmargin.kernels import Coefficients, PrecomputedKernel
 from softmargin.likelihoods import Likelihood
 from softmargin.machines.classification.pairs import Combination, Pair, fit_temperature, pairs_of, rows_of, seen_by
@@ -20,6 +20,7 @@ from softmargin.tuning import (
     LikelihoodCoordinates,
     Probability,
     Tuning,
+    blas_threads,
     classifier_prior,
     fit_latent,
     fit_sparse,

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 
-from softmargin._linalg import Array, NotPositiveDefiniteError, blas_threads
+from softmargin._linalg import Array, NotPositiveDefiniteError
 from softmargin.inference import inducing_points
 from softmargin.inference.low_rank import (
     LowRankEP,
@@ -35,6 +35,7 @@ from softmargin.tuning.model import LatentModel
 from softmargin.tuning.objective import Subspace, path_row
 from softmargin.tuning.settings import Tuning
 from softmargin.tuning.stages import Stage, plan_stages
+from softmargin.tuning.threads import blas_threads
 
 
 @dataclass
