@@ -51,9 +51,10 @@ def compact(source: Source) -> Source:
     return LocalRows(merged.X, labels[merged.y.astype(int)], merged.weight)
 
 
-def draw(source: Source, seed: int, classes: np.ndarray | None = None, most: int = POLICY.size.sample) -> RawSample:
+def draw(source: Source, seed: int, classes: np.ndarray | None = None, most: int | None = None) -> RawSample:
     """Take a random sample of at most so many rows, with some of every class; all of them if they are fewer."""
     n, size = source.n_rows, POLICY.size
+    most = size.sample if most is None else most
     index = np.arange(n)
     if n > most:
         index = np.sort(np.random.RandomState(seed).choice(n, most, replace=False))
