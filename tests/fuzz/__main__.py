@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from . import campaign, table
-from .case import Case
+from .case import read_case
 from .oracle import judge
 from .problem import make_problem
 from .relations import answers, check_relation, fit
@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _one(text: str) -> int:
-    case = eval(text, {"Case": Case, "__builtins__": {}})
+    case = read_case(text)
     outcome = judge(case)
     _say(f"{outcome.kind}: {outcome.note} ({outcome.seconds:.2f} CPU s)")
     if not outcome.is_good:

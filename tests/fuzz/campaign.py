@@ -10,8 +10,9 @@ from random import Random
 from typing import Any
 
 from hypothesis.internal.conjecture.data import ConjectureData
+from hypothesis.internal.conjecture.providers import HypothesisProvider
 
-from .case import Case
+from .case import Case, read_case
 from .oracle import GOOD, KINDS, LIMIT, Outcome, judge
 from .shrink import shrink
 from .strategies import cases
@@ -43,7 +44,7 @@ class State:
     gaps: dict[str, float] = field(default_factory=dict)
     """Number of each case whose relation held but left more than `NOTED`, and what it left."""
     failures: list[dict[str, Any]] = field(default_factory=list)
-    """Number, kind, note and shrunk case of each failure."""
+    """Number, kind, note and case of each failure, as it was found and shrunk."""
 
     @classmethod
     def read(cls, path: Path, start: int = 0) -> "State":
@@ -84,9 +85,16 @@ class State:
             self.refusals = dict(refusals)
 
 
+class _Plain(HypothesisProvider):
+    """Draws that depend on the random numbers alone, and not on the constants of all modules imported so far."""
+
+    def _maybe_draw_constant(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
 def draw_case(number: int) -> Case:
     """The case of a number; each number draws afresh, while `hypothesis.given` varies what it has drawn before."""
-    return ConjectureData(random=Random(number)).draw(cases())
+    return ConjectureData(random=Random(number), provider=_Plain).draw(cases())
 
 
 def run(n_cases: int, path: Path, *, seconds: float, say: Callable[[str], object], first: int = 0) -> State:
@@ -114,7 +122,7 @@ def run(n_cases: int, path: Path, *, seconds: float, say: Callable[[str], object
 def describe(number: int, case: Case, outcome: Outcome) -> dict[str, Any]:
     """A failure, shrunk; what hangs is as it was found, since every trial would hang too."""
     small = case if outcome.kind == "hang" else shrink(case, outcome.kind)
-    return {"number": number, "kind": outcome.kind, "note": outcome.note, "case": repr(small)}
+    return {"number": number, "kind": outcome.kind, "note": outcome.note, "found": repr(case), "case": repr(small)}
 
 
 def merge(paths: list[Path]) -> State:
@@ -139,7 +147,7 @@ def recheck(path: Path, *, say: Callable[[str], object]) -> State:
     state = State.read(path)
     for failure in sorted(state.failures, key=lambda failure: failure["kind"] == "hang"):
         number = int(failure["number"])
-        case = draw_case(number)
+        case = read_case(failure.get("found", failure["case"]))
         outcome = judge(case)
         state.counts[case.estimator][failure["kind"]] -= 1
         state.counts[case.estimator][outcome.kind] += 1

@@ -87,3 +87,9 @@ class Case:
         """Only what differs from the default: short enough to paste."""
         given = [f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if getattr(self, f.name) != f.default]
         return f"Case({', '.join(given)})"
+
+
+def read_case(text: str) -> Case:
+    """The case that a text ``Case(...)`` describes."""
+    case: Case = eval(text, {"Case": Case, "__builtins__": {}})
+    return case

@@ -11,6 +11,8 @@ KNOWN = (
     # Sites that outweigh their cavity by more than 1e16 went into Anderson's acceleration.
     Case(estimator="svr", seed=3870, rows=12, x_shift=-1000.0, target="skewed", copies="rows", weights="mixed", settings=(("max_iter", 3), ("stack", False))),
     Case(seed=141, rows=8, columns=("normal", "normal"), classes=3, balance="singleton", weights="huge", container="zero_csr", settings=(("inference", "ep"), ("loss", "probit"), ("C", 1e-06), ("search", None)), relation="same_seed"),
+    # A mean of 1e19 standard deviations: panels narrower than the distance between numbers never ended.
+    Case(seed=3118, rows=9, columns=("normal", "copy", "constant"), labels="str", balance="singleton", weights="huge", settings=(("inference", "sparse"), ("C", 1000000.0), ("max_iter", 4), ("n_inducing", 3), ("multi_class", "ovr")), relation="stream"),
 )  # fmt: skip
 """Cheap ones."""
 

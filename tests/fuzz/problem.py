@@ -57,6 +57,9 @@ def make_problem(case: Case) -> Problem:
     if case.new in ("far", "very_far"):
         far = 1e6 if case.new == "far" else 1e30
         new = np.clip(new, -LARGEST / far, LARGEST / far) * far
+    if case.container == "csr":
+        # Which entries are stored must not depend on copies of rows.
+        X, new = (np.where(np.abs(part) > np.median(np.abs(part)), part, 0.0) for part in (X, new))
     weight = _weights(case, rng)
     kinds = np.array(["left", "right", "", "=1+1"])[rng.integers(0, 4, n)]
     new_kinds = rng.choice(np.array(["left", "right", "never seen"]), len(new))
@@ -183,7 +186,7 @@ def inside(case: Case, X: np.ndarray, training: np.ndarray) -> Any:
     if kind == "fortran":
         return np.asfortranarray(X)
     if kind in ("csr", "zero_csr"):
-        return csr_matrix(np.where(np.abs(X) > np.median(np.abs(X)), X, 0.0) if kind == "csr" else 0.0 * X)
+        return csr_matrix(X if kind == "csr" else 0.0 * X)
     if kind == "frame":
         import pandas as pd
 

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVC, SVR
 
 from softmargin.inference import MAP, classify_support
-from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge
+from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge, StudentT
 
 from ..svm.problems import LOSSES, objectives, random_problem, rbf, reference_optimum
 
@@ -273,3 +273,11 @@ def test_logistic_newton_survives_overshooting():
     likelihood = Logistic(20.0)
     posterior = MAP().infer(1e3 * K, y, likelihood)
     np.testing.assert_allclose(posterior.beta, likelihood.derivatives(y, posterior.mean).slope, atol=1e-6)
+
+
+def test_newton_converges_where_noise_is_small_against_the_kernel():
+    K, y = np.array([[148.0, 45.0], [45.0, 148.0]]), np.array([0.1, 1.4])
+    mode = MAP(tol=1e-12).infer(K, y, StudentT(scale=0.005, df=11.0))
+    slope = StudentT(scale=0.005, df=11.0).derivatives(y, mode.mean).slope
+    assert mode.converged and mode.n_iter < 30
+    np.testing.assert_allclose(mode.beta, slope, rtol=1e-5)

@@ -30,3 +30,9 @@ def test_both_give_the_same_integrals(C):
 def test_weights_and_hopeless_rows_are_left_to_the_careful_panels():
     m, v, w = np.array([0.5, 0.5, -30.0]), np.ones(3), np.array([1.0, 2.0, 1.0])
     assert fill_easy(m, v, 1.0, w, np.empty((4, 3))).tolist() == [False, True, True]
+
+
+def test_a_gaussian_narrower_than_the_distance_between_numbers_is_left_to_the_careful_panels():
+    m, v = np.array([5e19, 0.5]), np.array([100.0, 1.0])
+    assert list(fill_easy(m, v, 1e6, np.ones(2), np.zeros((4, 2)))) == [True, False]
+    assert_allclose(careful.sigmoid_moments(m, v, 1e6, np.ones(2), careful.HINGE_LINK)[:, 0], 0.0, atol=0)

@@ -17,6 +17,8 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _N = _NODES.size
 _LOWEST_ODDS = -9.0
 """Log-odds at the cavity mean below which the mass moves away from it."""
+_FARTHEST = 1e12
+"""Standard deviations from zero beyond which the Gaussian is nearly a point."""
 _BELOW, _ABOVE = 7.4, 8.6
 """Standard deviations around the cavity mean beyond which less than 1e-12 of the integral lies. P grows with z: below
 the mean it takes mass away, above it adds at most the e^9 of `_LOWEST_ODDS`."""
@@ -33,6 +35,8 @@ _T13, _T12, _T11, _T10, _T9, _T8, _T7, _T6, _T5, _T4, _T3 = (1 / math.factorial(
 def fill_easy(m, v, C, w, out):
     """Fill the easy columns of `out` (ln Z, its first two derivatives in m, that in C); return which are not easy."""
     easy = (w == 1) & (C * (m + np.clip(m, -1, 1)) > _LOWEST_ODDS)
+    # Panels narrower than the distance between numbers of the size of m would never end.
+    easy &= np.abs(m) < _FARTHEST * np.sqrt(v)
     y = np.empty(_N)
     _fill(m, v, C, easy, y, y.view(np.int64), np.empty((3, _N)), np.empty((5, _N)), out)
     return ~easy
