@@ -50,6 +50,8 @@ def ask(name: str, arguments: argparse.ArgumentParser) -> argparse.Namespace:
     if asked.source is not None and VARIABLE not in os.environ:
         variables = os.environ | {"PYTHONPATH": str(asked.source.resolve() / "src"), VARIABLE: str(asked.source)}
         sys.exit(subprocess.call([sys.executable, "-m", "benchmarks", name, *sys.argv[1:]], env=variables))
+    if asked.source is not None and asked.methods is None:
+        asked.methods = [OURS]  # the others are the same in every checkout
     return asked
 
 
