@@ -172,3 +172,26 @@ def test_batches_of_a_stream_use_the_first_batchs_encoder():
     model.partial_fit(frame[60:].assign(town="Paris"), score[60:] > 1)
     assert model.encoder_ == encoder
     assert model.predict_proba(frame).shape == (80, 2)
+
+
+def test_a_dask_frame_is_predicted_as_the_frame_it_is():
+    dd = pytest.importorskip("dask.dataframe")
+    rng = np.random.default_rng(3)
+    day = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 900, 60), unit="D")
+    frame = pd.DataFrame({"age": rng.normal(40, 10, 60), "town": rng.choice(["Oslo", "Rome"], 60), "day": day})
+    frame.loc[:4, "age"] = np.nan
+    frame["kind"] = pd.Categorical(rng.choice(["a", "b"], 60))
+    ill = (frame["age"].fillna(40) > 40) == (frame["town"] == "Rome")
+    # An empty partition, and categories that were not seen in training.
+    new = frame.assign(town=frame["town"].where(frame.index != 7, "Bern"))
+    lazy = dd.from_pandas(new, npartitions=3)
+    lazy = dd.concat([lazy, lazy[lazy["age"] > 1e9]])
+    model = BayesianSVC(max_iter=2).fit(frame, ill)
+    found = model.predict_proba(lazy)
+    assert found.shape == (60, 2)
+    np.testing.assert_array_equal(found.compute(), model.predict_proba(new))
+    regression = BayesianSVR(max_iter=2).fit(frame, frame["age"].fillna(40) + ill)
+    for lazy_part, part in zip(regression.predict(lazy, return_std=True), regression.predict(new, return_std=True)):
+        np.testing.assert_array_equal(lazy_part.compute(), part)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(lazy.rename(columns={"town": "city"}))

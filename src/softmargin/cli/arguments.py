@@ -125,7 +125,7 @@ def fit(
     regression: Regression = False,
     out: Annotated[Path | None, typer.Option(help="Write the model here (model.skops).")] = None,
     report: Annotated[Path | None, typer.Option(help="Write an HTML report here.")] = None,
-    kernel: Annotated[KernelName | None, typer.Option(help="Default: rbf.")] = None,
+    kernel: Annotated[KernelName | None, typer.Option(help="Default: each machine has its own.")] = None,
     criterion: Annotated[CriterionName, typer.Option(help="What the search optimises.")] = AUTO,
     drop: Drop = None,
     features: Features = None,
