@@ -84,7 +84,8 @@ def _of_frame(X: Any, block: Callable[[Any], Any], probe: Any) -> Any:
     lengths = X.map_partitions(len).compute()
     parts = [(task(part), int(n)) for part, n in zip(X.to_delayed(), lengths) if n > 0]
     if not parts:
-        raise ValueError(f"Found array with 0 sample(s) (shape=(0, {len(X.columns)})) while a minimum of 1 is required.")
+        shape = (0, len(X.columns))
+        raise ValueError(f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required.")
 
     def joined(array: Any, part_of: Callable[[Any], Any]) -> Any:
         return da.concatenate(
