@@ -69,9 +69,8 @@ def tasks(sets: list[str], rows: list[int], seeds: list[int], methods: list[str]
                         yield {"set": name, "n": n, "seed": seed, "method": method}
 
 
-def show() -> str:
+def summary(rows: list[Row]) -> str:
     """Differences by set and in the mean, both paired by split."""
-    rows = list(load("low_rank").values())
     lines = []
     for n, other in ((1200, FULL), (4000, SPARSE)):
         ours = [row for row in rows if row["n"] == n and row["method"] == OURS]
@@ -102,7 +101,7 @@ def main() -> None:
     arguments.set_defaults(seeds=SEEDS)
     asked = ask("low_rank", arguments)
     if asked.table:
-        sys.stdout.write(show() + "\n")
+        sys.stdout.write(summary(list(load("low_rank").values())) + "\n")
         return
     sets, methods = choose(asked.sets, SETS, "set"), choose(asked.methods, METHODS, "method")
     X, y, _, _ = split("banana", 600, 0)
