@@ -28,7 +28,7 @@ def model():
     return softmargin.BayesianSVC(C=1.0, search=None).fit(X, X[:, 0] > 0)
 
 
-@pytest.mark.parametrize("kills", [3, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kills", [1, pytest.param(30, marks=pytest.mark.slow)])
 def test_killed_saves(kills, model, tmp_path):
     path = softmargin.save(model, tmp_path / "m.skops")
     X = np.random.default_rng(1).normal(size=(5, 2))

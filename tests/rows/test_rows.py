@@ -161,7 +161,8 @@ def kill_when_halted(folder, killed, kills):
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this platform")
 @pytest.mark.usefixtures("small_sample")
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [5])
 def test_workers_killed_in_the_middle_of_passes_change_nothing(kills, tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
     X, y = problem()
