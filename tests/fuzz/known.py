@@ -13,6 +13,13 @@ KNOWN = (
     Case(seed=141, rows=8, columns=("normal", "normal"), classes=3, balance="singleton", weights="huge", container="zero_csr", settings=(("inference", "ep"), ("loss", "probit"), ("C", 1e-06), ("search", None)), relation="same_seed"),
     # A mean of 1e19 standard deviations: panels narrower than the distance between numbers never ended.
     Case(seed=3118, rows=9, columns=("normal", "copy", "constant"), labels="str", balance="singleton", weights="huge", settings=(("inference", "sparse"), ("C", 1000000.0), ("max_iter", 4), ("n_inducing", 3), ("multi_class", "ovr")), relation="stream"),
+    # Newton's steps drifted away where the condition number leaves no digits, and took a thousand.
+    Case(estimator="svr", seed=56003, rows=10, columns=("binary", "heavy", "normal"), x_shift=1000000.0, kernel="poly", settings=(("inference", "map"), ("loss", "gaussian"), ("search", "random_walk"), ("max_iter", 3), ("center", None))),
+    Case(estimator="svr", seed=152, rows=5, columns=("collinear", "integer", "normal"), weights="mixed", kernel="power", settings=(("inference", "map"), ("loss", "gaussian"), ("max_iter", 4), ("n_restarts", 1), ("gross_errors", "keep")), relation="row_order"),
+    # A site narrower than its cavity by more than 1e16.
+    Case(estimator="svr", seed=33042, rows=7, x_exponent=9, kernel="power", settings=(("inference", "mean_field"), ("epsilon", 0.0))),
+    # A kernel that is no covariance function, sampled: a bare LinAlgError.
+    Case(estimator="svr", seed=236, columns=("normal", "normal", "normal"), kernel="ExpSineSquared", settings=(("inference", "hmc"), ("nugget", 0.1), ("gross_errors", "keep"))),
 )  # fmt: skip
 """Cheap ones."""
 

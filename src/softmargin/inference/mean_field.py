@@ -188,4 +188,6 @@ def _sequential(
 def _sites(m: Array, v: Array, tilted: TiltedMoments) -> Array:
     """tau = 1/Sigma = -h/(1 + v h), nu = (g - m h)/(1 + v h), shape (2n,)."""
     shrink = 1 + v * tilted.d2_mean
-    return np.concatenate([-tilted.d2_mean / shrink, (tilted.d_mean - m * tilted.d2_mean) / shrink])
+    # Zero where a likelihood is narrower than its cavity by more than 1e16; `evaluate` refuses such sites.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.concatenate([-tilted.d2_mean / shrink, (tilted.d_mean - m * tilted.d2_mean) / shrink])

@@ -57,9 +57,10 @@ class Spectrum:
         values, vectors = np.linalg.eigh(K)
         top = max(float(values[-1]), 0.0)
         if values[0] < -1e-6 * max(top, np.finfo(float).tiny):
-            raise np.linalg.LinAlgError(
-                f"the Gram matrix of order {len(K)} is not positive semi-definite: "
-                f"its smallest eigenvalue is {values[0]:.3g}, its largest {top:.3g}"
+            raise ValueError(
+                f"the Gram matrix of order {len(K)} is not positive semi-definite: its smallest eigenvalue is "
+                f"{values[0]:.3g}, its largest {top:.3g}. Use a kernel that is a covariance function; ExpSineSquared "
+                "is one for a single input only"
             )
         values = np.maximum(values, 0.0)
         return cls(values, vectors, (vectors * np.sqrt(values)) @ vectors.T)
