@@ -17,7 +17,7 @@ def _log_z(target, gram):
     from scipy.special import logsumexp, ndtri
     from scipy.stats import qmc
 
-    f = ndtri(qmc.Sobol(3, rng=0).random_base2(16)) @ Spectrum.of(gram).root
+    f = ndtri(qmc.Sobol(3, seed=0).random_base2(16)) @ Spectrum.of(gram).root
     return float(logsumexp(target.log_weight(f)) - 16 * np.log(2))
 
 

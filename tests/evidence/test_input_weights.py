@@ -16,7 +16,7 @@ K = 1.5 * np.exp(-0.5 * (X[:, None] - X) ** 2)
 
 @pytest.mark.parametrize("likelihood", [Hinge(2.0), Hinge(4.0)], ids=repr)
 def test_weights_and_gain_agree_with_direct_maximisation(likelihood):
-    f = ndtri(qmc.Sobol(3, rng=0).random_base2(15)) @ Spectrum.of(K).root
+    f = ndtri(qmc.Sobol(3, seed=0).random_base2(15)) @ Spectrum.of(K).root
     log_v = likelihood.log_v(f)
 
     def log_joint(u):

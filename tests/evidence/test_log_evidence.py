@@ -114,7 +114,7 @@ def test_small_C_means_guessing(kind):
 def test_large_amplitude_gives_the_orthant_probability():
     # K0 -> infinity: Q -> kappa^n P[all y_i theta_i > 0], N(X) and Nhat -> kappa^n.
     K = 1e8 * K4
-    orthant = np.log(multivariate_normal.cdf(np.zeros(4), cov=Y4[:, None] * K4 * Y4, rng=0))
+    orthant = np.log(multivariate_normal.cdf(np.zeros(4), cov=Y4[:, None] * K4 * Y4))
     kappa = 4 * Hinge(2.0).log_kappa
     schedule = Schedule(16, 256)
     naive = log_evidence(K, Y4, 2.0, method="annealing", random_state=0, schedule=schedule)

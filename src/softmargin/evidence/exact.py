@@ -116,7 +116,7 @@ def integrate_prior(K: Array, target: Target, n_scrambles: int = 16, log2_points
     root = Spectrum.of(K).root
     logs = []
     for scramble in range(n_scrambles):
-        uniform = qmc.Sobol(len(K), rng=scramble).random_base2(log2_points)
+        uniform = qmc.Sobol(len(K), seed=scramble).random_base2(log2_points)
         f = ndtri(np.clip(uniform, 1e-15, 1 - 1e-15)) @ root
         logs.append(logsumexp(target.log_weight(f)) - log2_points * np.log(2))
     return jackknife(np.array(logs)[:, None])
