@@ -43,9 +43,9 @@ How far to trust the verdicts:
   showed none.
 - The open question on sampling in a lower dimension was run a second time with more draws and a standard error, after
   the first run had shown mostly noise.
-- A "yes" of a row that gives no spread is that of one data set: figures 5 to 7, 9 and 10 of Sollich 2002, figures 1 to 3
-  of Gao, Gunn & Harris. Where two numbers of such a row are close (figure 9: distances from the average) another set
-  may turn them around.
+- A "yes" of a row that gives no spread is that of one data set: figures 5 to 7, 9 and 10 of Sollich 2002, and
+  figures 1 to 3 of Gao, Gunn & Harris. Where two numbers of such a row are close (figure 9: distances from
+  the average) another set may turn them around.
 - "Clearly" means two standard errors of the mean over the row's sets. With few sets (six in the row on integrating over
   the hyperparameters) that is a hint, not a proof.
 - The "why" of a disagreement gives a measurement, or says "not investigated".
