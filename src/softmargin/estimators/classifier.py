@@ -138,7 +138,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         Linear kernels only: the posterior mean of the latent function (of each pair), or the logits of a joint machine.
     n_features_in_ : int
         Columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if X had any.
     encoder_ : ColumnEncoder or None
         How the columns became inputs: ``kernel_`` and ``support_vectors_`` belong to ``encoder_.transform(X)``. None

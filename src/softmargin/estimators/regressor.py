@@ -137,7 +137,7 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         the other attributes.
     n_features_in_ : int
         Columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Their names, if X had any.
     encoder_ : ColumnEncoder or None
         How the columns became inputs: ``kernel_`` and ``support_vectors_`` belong to ``encoder_.transform(X)``. None
