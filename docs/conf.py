@@ -70,7 +70,7 @@ html_theme_options = {
     "show_prev_next": False,
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": ["page-toc"],
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 4,
     "footer_start": ["copyright"],
     "footer_end": [],
 }
