@@ -12,6 +12,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 from softmargin.kernels import diag, gram
 from softmargin.least_squares import fit_least_squares, rank_for, refinements
 from softmargin.policy import LeastSquaresPolicy
+from softmargin.rows import LocalRows
 from softmargin.search import StopSearch
 
 from .problems import blobs, copies, one_hot
@@ -206,6 +207,20 @@ def test_refinement_and_rank_grow_without_a_jump():
     assert [refinements(policy, n) for n in (500, 501, 750, 1000, 10**6)] == [0, 1, 6, 12, 12]
     ranks = [rank_for(policy, n) for n in (2000, 20_000, 10**9)]
     assert ranks == [1024, 1446, 2048]
+
+
+@pytest.mark.parametrize("dense_rows", [20, 1000])
+def test_rows_that_are_transformed_already_are_not_transformed_again(dense_rows):
+    X, labels = blobs(80, seed=2)
+    policy = LeastSquaresPolicy(dense_rows=dense_rows, base_rank=30)
+    plain = fit(np.arctan(X), labels, policy=policy)
+    inner = fit(np.arctan(X), labels, policy=policy, inputs=np.arctan)
+    # Of a source they are: its rows are as they were given.
+    outer = fit(np.arctan(X), labels, policy=policy, inputs=np.arctan, source=LocalRows(X, labels.astype(float)))
+    new = np.arctan(X + 0.1)
+    assert_allclose(inner.log_proba(new), plain.log_proba(new), atol=1e-12)
+    if dense_rows < len(X):
+        assert_allclose(outer.log_proba(new), plain.log_proba(new), atol=1e-6)
 
 
 def test_callback_can_stop_the_search():

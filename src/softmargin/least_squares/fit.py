@@ -104,7 +104,9 @@ def fit_least_squares(
         z = _refine(rows, space, z, rng, path, callback)
     if source is None and (len(rows) <= policy.dense_rows or rows.precomputed):
         return _dense_machine(rows, space, z, path)
-    return _low_rank_machine(rows, space, z, rng, path, source or rows.local(), inputs)
+    # X is transformed already, the rows of a source are not.
+    everything, inputs = (rows.local(), None) if source is None else (source, inputs)
+    return _low_rank_machine(rows, space, z, rng, path, everything, inputs)
 
 
 def _check(X: Any, labels: Labels, weight: Array, n_classes: int, kernel: KernelLike) -> LabelledRows:
