@@ -23,7 +23,7 @@ def fit_spoilt(X, y, **kwargs):
         return BayesianSVR(**kwargs).fit(X, y)
 
 
-@pytest.mark.parametrize("n", [40, 100, 200])
+@pytest.mark.parametrize("n", [40, 100, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_gross_error_is_as_good_as_its_absence(n):
     X, y = make_sinc(n, random_state=0)
     for row, value in ((0, 1e6), (1, -50.0))[: 2 if n == 40 else 1]:
@@ -38,7 +38,7 @@ def test_a_gross_error_is_as_good_as_its_absence(n):
         assert row not in spoilt.support_
 
 
-@pytest.mark.parametrize("n", [100, 200])
+@pytest.mark.parametrize("n", [100, pytest.param(200, marks=pytest.mark.slow)])
 def test_an_outlier_of_a_million_changes_nothing_elsewhere(n):
     """Less than 0.1 sd at least 2 (a length scale) away, inside the data: what the loss of one right row does."""
     X, y = make_sinc(n, random_state=0)
