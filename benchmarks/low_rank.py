@@ -87,11 +87,14 @@ def summary(rows: list[Row]) -> str:
                 for y in b
                 if x["seed"] == y["seed"]
             ]
-            se = np.std(gaps, ddof=1) / len(gaps) ** 0.5 if len(gaps) > 1 else np.nan
+            se = f" ({np.std(gaps, ddof=1) / len(gaps) ** 0.5:.4f})" if len(gaps) > 1 else ""
             cpu = [np.mean([float(row["cpu"]) for row in part]) if part else np.nan for part in (a, b)]  # type: ignore[arg-type]
-            gap = f"{np.mean(gaps):+.4f} ({se:.4f})" if gaps else ""
+            gap = f"{np.mean(gaps):+.4f}{se}" if gaps else ""
             lines.append([n, other, name, gap, f"{cpu[0]:.1f}", f"{cpu[1]:.1f}"])
-    return table(["rows", "beside", "set", "log loss: ours - it (se over seeds)", "CPU s", "its CPU s"], lines)
+    return table(
+        ["rows", "beside", "set", "log loss: ours - it (se over seeds, if there are several)", "CPU s", "its CPU s"],
+        lines,
+    )
 
 
 def main() -> None:
