@@ -92,7 +92,7 @@ def summary(rows: list[Row]) -> str:
             gap = f"{np.mean(gaps):+.4f}{se}" if gaps else ""
             lines.append([n, other, name, gap, f"{cpu[0]:.1f}", f"{cpu[1]:.1f}"])
     return table(
-        ["rows", "beside", "set", "log loss: ours - it (se over seeds, if there are several)", "CPU s", "its CPU s"],
+        ["rows", "beside", "set", "log loss: ours - it (se over seeds)", "CPU s", "its CPU s"],
         lines,
     )
 
