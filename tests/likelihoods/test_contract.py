@@ -22,7 +22,7 @@ def test_satisfies_the_protocol(name):
     assert set(likelihood.param_names) <= {field.name for field in fields(likelihood)}
     with pytest.raises(FrozenInstanceError):
         setattr(likelihood, likelihood.param_names[0], 2.0)
-    assert set(likelihood.param_bounds) >= set(likelihood.param_names) <= set(likelihood.param_start)
+    assert set(likelihood.param_bounds) >= set(likelihood.param_names) >= set(likelihood.param_start)
 
 
 def test_unknown_name_lists_the_choices():

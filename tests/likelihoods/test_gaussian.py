@@ -7,7 +7,7 @@ from scipy import stats
 
 from softmargin.inference import EP
 from softmargin.likelihoods import Gaussian
-from softmargin.likelihoods._noise import NoiseDefaults
+from softmargin.likelihoods.defaults import NoiseDefaults
 
 NOISE = Gaussian(0.7)
 S = np.array([0.1, 0.5, 2.0])

@@ -5,7 +5,6 @@ The imports below are the registry: a likelihood added here is found by `loss=` 
 
 from typing import Any
 
-from softmargin.likelihoods._defaults import LikelihoodDefaults as LikelihoodDefaults
 from softmargin.likelihoods._protocol import Derivatives as Derivatives
 from softmargin.likelihoods._protocol import ExpectedLogProb as ExpectedLogProb
 from softmargin.likelihoods._protocol import Kink as Kink
@@ -13,6 +12,7 @@ from softmargin.likelihoods._protocol import Likelihood as Likelihood
 from softmargin.likelihoods._protocol import MapCurvature as MapCurvature
 from softmargin.likelihoods._protocol import TiltedMoments as TiltedMoments
 from softmargin.likelihoods._protocol import TiltedSlopes as TiltedSlopes
+from softmargin.likelihoods.defaults import LikelihoodDefaults as LikelihoodDefaults
 from softmargin.likelihoods.epsilon_insensitive import EpsilonInsensitive as EpsilonInsensitive
 from softmargin.likelihoods.gaussian import Gaussian as Gaussian
 from softmargin.likelihoods.hinge import Hinge as Hinge

@@ -20,6 +20,11 @@ from softmargin.svm import BoxProblem
 Array = NDArray[np.float64]
 
 
+def power(weight: Array | None) -> Array | float:
+    """Return what a row's likelihood is raised to: its weight, one where there are no weights."""
+    return 1.0 if weight is None else weight
+
+
 class Derivatives(NamedTuple):
     """First and second derivative of `log_prob` with respect to f, each of shape (n,)."""
 

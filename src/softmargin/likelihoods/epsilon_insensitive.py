@@ -1,7 +1,7 @@
 """The epsilon-insensitive noise density of support vector regression (Gao, Gunn & Harris, eq. 2.2).
 
 p(t | f) = C / (2 (epsilon C + 1)) exp(-C max(|t - f| - epsilon, 0)). It is normalised over the target t.
-Tilted moments are eqs. 3.5-3.9 in a form referred to the kinks t +- epsilon (`_tube_moments.py`).
+Tilted moments are eqs. 3.5-3.9 in a form referred to the kinks t +- epsilon (`integrals/tube_moments.py`).
 """
 
 from dataclasses import dataclass, replace
@@ -10,14 +10,14 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.special import ndtr
 
-from softmargin.likelihoods._defaults import LikelihoodDefaults
-from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
-from softmargin.likelihoods._tube_noise import lower_cdf, lower_quantile
+from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments, power
+from softmargin.likelihoods.defaults import LikelihoodDefaults
 from softmargin.likelihoods.integrals.gauss import log_phi, rho
 from softmargin.likelihoods.integrals.kinks import kink_precision
 from softmargin.likelihoods.integrals.superposition import Superposition
 from softmargin.likelihoods.integrals.tube_moments import tube_moments
-from softmargin.policy import POLICY, Range
+from softmargin.likelihoods.integrals.tube_noise import lower_cdf, lower_quantile
+from softmargin.policy import POLICY
 from softmargin.svm import BoxProblem
 
 
@@ -54,7 +54,6 @@ class EpsilonInsensitive(LikelihoodDefaults):
 
     name: ClassVar[str] = "epsilon_insensitive"
     param_names: ClassVar[tuple[str, ...]] = ("C", "epsilon")
-    param_bounds: ClassVar[dict[str, Range]] = {"C": POLICY.likelihood.C, "epsilon": POLICY.likelihood.epsilon}
     param_units: ClassVar[dict[str, float]] = {"C": -1.0, "epsilon": 1.0}
     param_start: ClassVar[dict[str, float]] = {"C": 5.4, "epsilon": 0.4}
     is_classifier: ClassVar[bool] = False
@@ -99,18 +98,18 @@ class EpsilonInsensitive(LikelihoodDefaults):
 
     def log_prob(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """Return w ln p(y | f)."""
-        w = 1.0 if weight is None else weight
+        w = power(weight)
         return w * (self.log_norm - self.C * np.maximum(np.abs(y - f) - self.epsilon, 0))
 
     def derivatives(self, y: Array, f: Array, weight: Array | None = None) -> Derivatives:
         """Return the slope of `log_prob` in f and its (zero) curvature; the kinks count as flat."""
-        w = 1.0 if weight is None else weight
+        w = power(weight)
         residual = y - f
         return Derivatives(w * self.C * np.sign(residual) * (np.abs(residual) > self.epsilon), np.zeros_like(f))
 
     def d_log_prob_d_params(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """d log_prob / d(C, epsilon), shape (2, n)."""
-        w = 1.0 if weight is None else weight
+        w = power(weight)
         excess = np.abs(y - f) - self.epsilon
         d_norm = self.d_log_norm
         return np.stack([w * (d_norm[0] - np.maximum(excess, 0)), w * (d_norm[1] + self.C * (excess > 0))])

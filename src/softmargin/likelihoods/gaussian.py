@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from softmargin.likelihoods._defaults import LikelihoodDefaults
-from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
+from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments, power
+from softmargin.likelihoods.defaults import LikelihoodDefaults
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,6 @@ class Gaussian(LikelihoodDefaults):
     param_names: ClassVar[tuple[str, ...]] = ("sigma",)
     is_classifier: ClassVar[bool] = False
     param_units: ClassVar[dict[str, float]] = {"sigma": 1.0}
-    param_bounds: ClassVar[dict[str, tuple[float, float]]] = {"sigma": (1e-4, 1e2)}
-    param_start: ClassVar[dict[str, float]] = {"sigma": 0.4}
 
     @property
     def noise_variance(self) -> float:
@@ -55,16 +53,16 @@ class Gaussian(LikelihoodDefaults):
     def log_prob(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """Return w ln p(y | f)."""
         r = (y - f) / self.sigma
-        return (1.0 if weight is None else weight) * -0.5 * (r**2 + np.log(2 * np.pi * self.sigma**2))
+        return power(weight) * -0.5 * (r**2 + np.log(2 * np.pi * self.sigma**2))
 
     def derivatives(self, y: Array, f: Array, weight: Array | None = None) -> Derivatives:
         """Return slope (y - f)/sigma^2 and curvature -1/sigma^2."""
-        w = (1.0 if weight is None else weight) / self.sigma**2
+        w = power(weight) / self.sigma**2
         return Derivatives(w * (y - f), -w * np.ones_like(f))
 
     def d_log_prob_d_params(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """d log_prob / d sigma, shape (1, n)."""
-        return np.atleast_2d((1.0 if weight is None else weight) * (((y - f) / self.sigma) ** 2 - 1) / self.sigma)
+        return np.atleast_2d(power(weight) * (((y - f) / self.sigma) ** 2 - 1) / self.sigma)
 
     def tilted_moments(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedMoments:
         """Integrate p(y | f)^w against N(f; m, v)."""

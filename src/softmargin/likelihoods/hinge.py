@@ -11,16 +11,16 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from softmargin.likelihoods._protocol import Array, TiltedSlopes
+from softmargin.likelihoods.defaults import ExpectedLoss, SlackDefaults, TiltedLoss
 from softmargin.likelihoods.integrals.gauss import log_phi, rho
 from softmargin.likelihoods.integrals.hinge_moments import hinge_moments
 from softmargin.likelihoods.integrals.kinks import kink_precision
-from softmargin.likelihoods.integrals.slack import ExpectedLoss, SlackLikelihood, TiltedLoss
 from softmargin.likelihoods.link import Link
 from softmargin.svm import BoxProblem
 
 
 @dataclass(frozen=True)
-class Hinge(SlackLikelihood):
+class Hinge(SlackDefaults):
     """Hinge likelihood (linear slack penalty, p = 1).
 
     Parameters

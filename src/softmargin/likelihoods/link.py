@@ -13,8 +13,8 @@ import numpy as np
 from scipy.special import expit
 
 from softmargin.likelihoods._protocol import Array, Kink
-from softmargin.likelihoods._sigmoid import SigmoidDefaults
-from softmargin.likelihoods.integrals.sigmoid_quadrature import HINGE_LINK, SQUARED_LINK
+from softmargin.likelihoods.defaults import SigmoidDefaults
+from softmargin.likelihoods.integrals.sigmoid.quadrature import HINGE_LINK, SQUARED_LINK
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit
 
 from softmargin.likelihoods._protocol import Array, MapCurvature
-from softmargin.likelihoods._sigmoid import SigmoidDefaults
+from softmargin.likelihoods.defaults import SigmoidDefaults
 
 
 @dataclass(frozen=True)

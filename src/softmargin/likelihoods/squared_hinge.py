@@ -9,15 +9,15 @@ from scipy.optimize import brentq
 from scipy.special import expit, log_ndtr, ndtr
 
 from softmargin.likelihoods._protocol import Array
+from softmargin.likelihoods.defaults import ExpectedLoss, SlackDefaults, TiltedLoss
 from softmargin.likelihoods.integrals.gauss import log_R, one_plus_x_rho, rho
 from softmargin.likelihoods.integrals.kinks import smoothed_precision
-from softmargin.likelihoods.integrals.slack import ExpectedLoss, SlackLikelihood, TiltedLoss
 from softmargin.likelihoods.link import SquaredLink
 from softmargin.svm import BoxProblem
 
 
 @dataclass(frozen=True)
-class SquaredHinge(SlackLikelihood):
+class SquaredHinge(SlackDefaults):
     """Squared hinge likelihood (quadratic slack penalty, p = 2).
 
     Parameters

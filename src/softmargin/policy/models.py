@@ -33,6 +33,8 @@ class LikelihoodPolicy:
     shape: Range = (1e-2, 30.0)
     """Of epsilon C: from nearly Laplace to nearly uniform noise."""
     epsilon: Range = (1e-6, 1e2)
+    df: Range = (2.1, 1e2)
+    """Degrees of freedom of Student's t: from where its variance is finite to where it is Gaussian in effect."""
     start_shape: tuple[float, float] = (0.4, 2.2)
     """(sigma, epsilon C) at the start of a regression [regression]."""
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from softmargin.likelihoods import LikelihoodDefaults, StudentT
-from softmargin.likelihoods._noise import NoiseDefaults
+from softmargin.likelihoods.defaults import NoiseDefaults
 
 N = 24
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from softmargin.likelihoods._protocol import Array, ExpectedLogProb, TiltedMoments, TiltedSlopes
+from softmargin.likelihoods._protocol import Array, ExpectedLogProb, TiltedMoments, TiltedSlopes, power
 from softmargin.likelihoods.integrals.quadrature import (
     TOLERANCE,
     Rows,
@@ -131,6 +131,6 @@ def tilted_slopes(likelihood: Any, y: Array, m: Array, v: Array, weight: Array |
 
 def _rows(y: Array, m: Array, v: Array, weight: Array | None) -> tuple[Array, Array, Array, Array]:
     """Float arrays of one shape (n,)."""
-    w = 1.0 if weight is None else weight
+    w = power(weight)
     y, m, v, w = (np.asarray(a, dtype=float) for a in np.broadcast_arrays(y, m, v, w))
     return y, m, v, w

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from softmargin._compiled import njit
-from softmargin.likelihoods.integrals.sigmoid_quadrature import _BENDS, _NODES, _WEIGHTS, _bends, _r
+from softmargin.likelihoods.integrals.sigmoid.quadrature import _BENDS, _NODES, _WEIGHTS, _bends, _r
 
 _REACH = 9.0
 _PANELS = 8

@@ -1,9 +1,11 @@
 """What Student's t has as a mixture of normal densities over their scale, in place of adaptive quadrature."""
 
+from typing import ClassVar
+
 import numpy as np
 
-from softmargin.likelihoods._defaults import LikelihoodDefaults
-from softmargin.likelihoods._protocol import Array, ExpectedLogProb, TiltedMoments
+from softmargin.likelihoods._protocol import Array, ExpectedLogProb, TiltedMoments, power
+from softmargin.likelihoods.defaults.likelihood import LikelihoodDefaults
 from softmargin.likelihoods.integrals import scale_mixture
 
 
@@ -13,9 +15,16 @@ class ScaleMixtureDefaults(LikelihoodDefaults):
     scale: float
     df: float
 
+    is_classifier: ClassVar[bool] = False
+
+    @property
+    def noise_variance(self) -> float:
+        """The mean of the mixed variances, scale^2 df/(df - 2); infinite for df <= 2."""
+        return self.scale**2 * self.df / (self.df - 2) if self.df > 2 else float("inf")
+
     def tilted_moments(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedMoments:
         """Integrate p(y | f)^w against N(f; m, v); by adaptive quadrature where the weight is extreme."""
-        y, m, v, w = np.broadcast_arrays(*np.atleast_1d(y, m, v, 1.0 if weight is None else weight))
+        y, m, v, w = np.broadcast_arrays(*np.atleast_1d(y, m, v, power(weight)))
         k = 0.5 * w * (self.df + 1)
         mixed = (k >= scale_mixture.SHAPES[0]) & (k <= scale_mixture.SHAPES[1])
         if not np.any(mixed):
@@ -32,7 +41,7 @@ class ScaleMixtureDefaults(LikelihoodDefaults):
 
     def expected_log_prob(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> ExpectedLogProb:
         """Average w ln p(y | f) over f ~ N(m, v)."""
-        y, m, v, w = np.broadcast_arrays(*np.atleast_1d(y, m, v, 1.0 if weight is None else weight))
+        y, m, v, w = np.broadcast_arrays(*np.atleast_1d(y, m, v, power(weight)))
         found = scale_mixture.expected_log_prob(y, m, v, self.scale, self.df)
         return ExpectedLogProb(*(w * part for part in found))
 

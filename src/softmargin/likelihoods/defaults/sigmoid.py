@@ -6,15 +6,14 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import expit, log_expit
 
-from softmargin.likelihoods._defaults import LikelihoodDefaults
-from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, MapCurvature, TiltedMoments
-from softmargin.likelihoods.integrals.expected_sigmoid import expected_log_sigmoid
-from softmargin.likelihoods.integrals.sigmoid_quadrature import LOGISTIC, sigmoid_moments
-from softmargin.policy import POLICY, Range
+from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, MapCurvature, TiltedMoments, power
+from softmargin.likelihoods.defaults.label import LabelDefaults
+from softmargin.likelihoods.integrals.sigmoid.expected import expected_log_sigmoid
+from softmargin.likelihoods.integrals.sigmoid.quadrature import LOGISTIC, sigmoid_moments
 
 
 @dataclass(frozen=True)
-class SigmoidDefaults(LikelihoodDefaults):
+class SigmoidDefaults(LabelDefaults):
     """Base class; by itself r(z) = z.
 
     Parameters
@@ -23,11 +22,6 @@ class SigmoidDefaults(LikelihoodDefaults):
         Inverse noise level.
     """
 
-    C: float = 1.0
-
-    param_names: ClassVar[tuple[str, ...]] = ("C",)
-    param_bounds: ClassVar[dict[str, Range]] = {"C": POLICY.likelihood.C}
-    is_classifier: ClassVar[bool] = True
     _kind: ClassVar[int] = LOGISTIC
 
     def odds(self, z: Array) -> tuple[Array, Array, Array]:
@@ -40,19 +34,19 @@ class SigmoidDefaults(LikelihoodDefaults):
 
     def log_prob(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """Return w ln P(y | f)."""
-        w = 1.0 if weight is None else weight
+        w = power(weight)
         return w * log_expit(self.C * self.odds(y * f)[0])
 
     def derivatives(self, y: Array, f: Array, weight: Array | None = None) -> Derivatives:
         """Return slope and curvature of `log_prob` in f (kinks at +-1 aside)."""
-        w = 1.0 if weight is None else weight
+        w = power(weight)
         r, dr, d2r = self.odds(y * f)
         q = expit(-self.C * r)
         return Derivatives(w * self.C * y * dr * q, w * q * (self.C * d2r - (self.C * dr) ** 2 * (1 - q)))
 
     def map_curvature(self, y: Array, f: Array, weight: Array | None = None) -> MapCurvature:
         """Return minus the curvature of `log_prob` and its derivatives (kinks at +-1 aside)."""
-        w, C = (1.0 if weight is None else weight), self.C
+        w, C = power(weight), self.C
         r, dr, d2r = self.odds(y * f)
         q = expit(-C * r)
         by_z, by_C = -C * dr * q * (1 - q), -r * q * (1 - q)
@@ -69,7 +63,7 @@ class SigmoidDefaults(LikelihoodDefaults):
 
     def d_log_prob_d_params(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """d log_prob / dC, shape (1, n)."""
-        w = 1.0 if weight is None else weight
+        w = power(weight)
         r = self.odds(y * f)[0]
         return np.atleast_2d(w * r * expit(-self.C * r))
 

@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from softmargin.likelihoods._protocol import Array
 from softmargin.likelihoods.integrals.quadrature import Rows, integrate
-from softmargin.likelihoods.noise_mixture import NoiseMixture, SampledMixture
+from softmargin.likelihoods.noise_mixture import NoiseMixture
 
 FARTHEST = 60
 """The noise is integrated out to 2^60 of its units."""
@@ -77,10 +77,6 @@ class NoiseDefaults:
     def predictive(self, mean: Array, variance: Array) -> NoiseMixture:
         """The distributions of y where the latent value is Gaussian, f ~ N(mean, variance), each of shape (n,)."""
         return NoiseMixture(self, mean, variance)
-
-    def sampled_predictive(self, means: Array, variance: Array) -> SampledMixture:
-        """The same averaged over samples of the posterior: `means` of shape (n, n_samples), `variance` (n,)."""
-        return SampledMixture(self, means, variance)
 
 
 def _density(likelihood: Any, e: Array) -> Array:

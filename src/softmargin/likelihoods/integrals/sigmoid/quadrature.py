@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from softmargin._compiled import njit
-from softmargin.likelihoods.integrals.link_panels import fill_easy
+from softmargin.likelihoods.integrals.sigmoid.panels import fill_easy
 
 HINGE_LINK, SQUARED_LINK, LOGISTIC = 0, 1, 2
 

@@ -11,11 +11,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from softmargin.likelihoods._defaults import LikelihoodDefaults
-from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments
-from softmargin.likelihoods._sigmoid import SigmoidDefaults
+from softmargin.likelihoods._protocol import Array, Derivatives, ExpectedLogProb, TiltedMoments, power
+from softmargin.likelihoods.defaults.label import LabelDefaults
+from softmargin.likelihoods.defaults.sigmoid import SigmoidDefaults
 from softmargin.likelihoods.integrals.label_mass import log_mass, mass_slopes
-from softmargin.policy import POLICY, Range
 
 
 class TiltedLoss(NamedTuple):
@@ -36,14 +35,9 @@ class ExpectedLoss(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SlackLikelihood(LikelihoodDefaults, ABC):
+class SlackDefaults(LabelDefaults, ABC):
     """Unnormalised likelihood of a soft-margin classifier; `C` weighs the loss."""
 
-    C: float = 1.0
-
-    param_names: ClassVar[tuple[str, ...]] = ("C",)
-    param_bounds: ClassVar[dict[str, Range]] = {"C": POLICY.likelihood.C}
-    is_classifier: ClassVar[bool] = True
     is_smooth: ClassVar[bool] = False
     is_normalised: ClassVar[bool] = False
 
@@ -79,18 +73,18 @@ class SlackLikelihood(LikelihoodDefaults, ABC):
 
     def log_prob(self, y: Array | float, f: Array, weight: Array | None = None) -> Array:
         """Return w ln Q(y | f)."""
-        w = 1.0 if weight is None else weight
+        w = power(weight)
         return w * (self.log_kappa - self.C * self.loss(y * f))
 
     def derivatives(self, y: Array | float, f: Array, weight: Array | None = None) -> Derivatives:
         """Return slope and curvature of `log_prob` in f; a kink counts as flat."""
-        w = 1.0 if weight is None else weight
+        w = power(weight)
         first, second = self.d_loss(y * f)
         return Derivatives(-w * self.C * y * first, -w * self.C * second)
 
     def d_log_prob_d_params(self, y: Array | float, f: Array, weight: Array | None = None) -> Array:
         """Return d log_prob / dC, shape (1, n)."""
-        w = 1.0 if weight is None else weight
+        w = power(weight)
         return (w * (self.d_log_kappa - self.loss(y * f)))[None]
 
     def log_odds(self, f: Array) -> Array:

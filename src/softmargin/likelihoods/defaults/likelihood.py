@@ -10,7 +10,6 @@ from typing import ClassVar, Self
 import numpy as np
 
 from softmargin._parts import Part
-from softmargin.likelihoods._noise import NoiseDefaults
 from softmargin.likelihoods._protocol import (
     Array,
     Derivatives,
@@ -21,6 +20,7 @@ from softmargin.likelihoods._protocol import (
     TiltedMoments,
     TiltedSlopes,
 )
+from softmargin.likelihoods.defaults.noise import NoiseDefaults
 from softmargin.likelihoods.integrals import differences, moments
 from softmargin.policy import POLICY, Range
 from softmargin.svm import BoxProblem
@@ -61,10 +61,16 @@ class LikelihoodDefaults(NoiseDefaults, Part):
     """p, where the loss is max(1 - y f, 0)^p / p: what the criteria of the support vector machine are defined for."""
     param_units: ClassVar[dict[str, float]] = {}
     """The power of the unit of y that each parameter carries (regression)."""
-    param_bounds: ClassVar[dict[str, Range]] = {"C": POLICY.likelihood.C}
+    param_bounds: ClassVar[dict[str, Range]] = {
+        "C": POLICY.likelihood.C,
+        "epsilon": POLICY.likelihood.epsilon,
+        "sigma": POLICY.likelihood.sigma,
+        "scale": POLICY.likelihood.sigma,
+        "df": POLICY.likelihood.df,
+    }
     """Where a search looks for each parameter, in units of the scaled target (regression)."""
-    param_start: ClassVar[dict[str, float]] = {"C": 1.0}
-    """Where it starts."""
+    param_start: ClassVar[dict[str, float]] = {}
+    """Where it starts, if not at the defaults of the fields."""
 
     def log_prob(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """Return w ln p(y | f): the one method that every likelihood must give."""

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from softmargin.likelihoods.integrals import sigmoid_quadrature as careful
-from softmargin.likelihoods.integrals.link_panels import fill_easy
+from softmargin.likelihoods.integrals.sigmoid import quadrature as careful
+from softmargin.likelihoods.integrals.sigmoid.panels import fill_easy
 
 
 def rows(n=3000, seed=0):
