@@ -6,7 +6,7 @@ exp(-sum_i C_i max(1 - a_i, 0)) over a ~ N(0, G): nested quadrature, one row aft
 integrated by scrambled Sobol points, whose independent scramblings give a standard error.
 """
 
-from itertools import pairwise, product
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -100,14 +100,6 @@ def _pivoted_cholesky(G: Array) -> tuple[NDArray[np.intp], Array]:
         L[k + 1 :, k] = rest[k + 1 :, k] / L[k, k]
         rest[k + 1 :, k + 1 :] -= np.outer(L[k + 1 :, k], L[k + 1 :, k])
     return order, L
-
-
-def hinge_normaliser(K: Array, likelihood: Any, weight: Array | None = None) -> float:
-    """ln N(X) for the hinge: the sum of Q(Y | X) over all labelings (unit weights only)."""
-    if weight is not None and not np.all(np.asarray(weight) == 1):
-        raise ValueError("N(X) is a sum over labelings only for rows of weight one; use integrate_prior")
-    labelings = product((-1.0, 1.0), repeat=len(K))
-    return float(logsumexp([hinge_evidence(K, np.array(y), likelihood) for y in labelings]))
 
 
 def integrate_prior(K: Array, target: Target, n_scrambles: int = 16, log2_points: int = 14) -> EvidenceEstimate:

@@ -141,10 +141,6 @@ class CategoryColumn:
         encoded[np.arange(len(codes)), codes] = 1.0
         return encoded
 
-    def unseen(self, cells: Cells) -> list[Any]:
-        """Values that have no column, sorted, without gaps."""
-        return sorted(set(cells.values()) - {*self.categories, None}, key=_order)
-
 
 def _order(value: Any) -> tuple[bool, str, str]:
     """An order of values of any kinds, gaps last."""

@@ -35,7 +35,6 @@ class AscentState:
     """Points of the last quarter."""
     scores: list[tuple[float, Array]] = field(default_factory=list)
     """Validation score and point after every step."""
-    n_discarded: int = 0
     done: bool = False
 
 
@@ -140,7 +139,6 @@ class PaperRule(Part):
         elif any(self.is_bad(gradient[v], last[v], state.peak) for v in vectors):
             # All rates: the entry that turned need not be the one whose move made it turn.
             state.rates = shrink * state.rates
-            state.n_discarded += 1
             state.second = np.clip(state.rates * last, -POLICY.search.ascent_step, POLICY.search.ascent_step)
             return state.second - taken
         else:

@@ -1,7 +1,7 @@
 """A stack of machines: class probabilities mixed with weights learnt on leave-one-out."""
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.special import log_expit, logsumexp
@@ -11,15 +11,6 @@ from softmargin.kernels import NoInputDerivativeError
 from softmargin.machines.importance import differences
 from softmargin.machines.warp import Warp
 from softmargin.machines.weights import stacking_weights
-
-
-class ClassMachine(Protocol):
-    """A fitted function from rows to class probabilities."""
-
-    def log_proba(self, X: Any) -> Array:
-        """ln of the class probabilities, shape (n, n_classes)."""
-        ...
-
 
 CLEAR = 1e-8
 """A latent mean or log-odds nearer to zero has a sign that rounding may turn."""
@@ -33,7 +24,7 @@ class Member:
     ----------
     name : str
         "hinge" or "least_squares", and "warped" where the inputs are.
-    machine : ClassMachine
+    machine : PairwiseMachine or LeastSquaresMachine
         What predicts.
     warp : Warp or None
         What happens to the inputs first.
