@@ -1,9 +1,14 @@
 """No measured figure in README, docs or the paper is typed by hand: they stand between marks that the report renews."""
 
+import dataclasses
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from softmargin.policy import POLICY
 
 ROOT = Path(__file__).parent.parent
 NUMBERS_OF_OTHERS = {"compatibility.md", "errata.md", "notation.md"}
@@ -12,14 +17,29 @@ GENERATED = {"benchmarks.md"}
 VERSIONS = {"1.9", "1.11", "3.11", "3.13"}
 KNOWN = {
     "README.md": VERSIONS | {"95 %"},  # the level of an interval
-    "guide.md": {"3.1", "3.4", "3.6", "3.7", "3.11", "4.1", "4.3", "50 times"},  # equations; a limit in the code
-    "imbalanced.md": {"8 %"},  # an example of a probability
+    "architecture.md": {"25", "60"},  # the most hops, the rows of the fit that is traced: tests/test_hops.py
+    "categories.md": {"255"},  # values of a column, a limit in the code
+    "cli.md": {"3", "4", "130"},  # exit codes
+    "guide.md": {"3.1", "3.4", "3.6", "3.7", "3.11", "4.1", "4.3"}  # equations
+    | {"20", "8", "50 times", "200,000", "100,000"},  # limits in the code
+    "imbalanced.md": {"8 %", "3"},  # examples of a probability and a weight
     "index.md": {"95 %"},
-    "noise.md": {"1.5", "80 %"},  # a constant of the method; a level
+    "likelihood.md": {"60"},  # lines, counted by tests/likelihoods/test_contract.py
+    "noise.md": {"1.5", "80 %"} | {"3", "6", "9", "133"},  # constants of the method, a level; seeds, rows of a set
+    "stack.md": {"400"},  # rows of a trial that is not kept
+    "structure.md": {"20"},  # inputs, a constant of the method
+    "troubleshooting.md": {"20"},  # robust standard deviations, a constant of the method
     "tutorial.md": {"2.2", "3.7", "3.11", "5.3"},  # equations
     "why.md": VERSIONS,
 }
 FIGURE = re.compile(r"(?<![\w.])[+-]?\d*\.\d+|\d+ ?%|\d+ (?:s|seconds|MB|times)\b")
+INTEGER = re.compile(r"(?<![\w.,/^-])\d+(?:,\d{3})*(?![\w^/]|[.,]\d|-\w| ?%| (?:s|seconds|MB|times)\b)")
+YEAR = re.compile(r"\b(?:19|20)\d\d\b(?! rows)")
+CITED = re.compile(
+    r"\b(?:eqs?\.|figures?|sections?|note|level|S|GS|GGH|(?:NIPS|ESANN|Neurocomputing|Machine Learning)\*?)"
+    r"(?:,? (?:and |to )?\d[\d.]*(?:-\d+)?)+"
+)
+FEW = {"0", "1", "2"}
 PAGES = [
     path
     for path in (ROOT / "README.md", ROOT / "paper" / "paper.md", *sorted((ROOT / "docs").rglob("*.md")))
@@ -27,13 +47,36 @@ PAGES = [
 ]
 
 
-def figures(text: str) -> list[str]:
-    """Figures in the prose of a page: not in code, formulas, addresses or what the report writes."""
+def constants(record: Any) -> Iterator[float]:
+    """Every number of the policy."""
+    for field in dataclasses.fields(record):
+        value = getattr(record, field.name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if dataclasses.is_dataclass(item):
+                yield from constants(item)
+            elif isinstance(item, int | float):
+                yield item
+
+
+THRESHOLDS = {f"{int(value):,}" for value in constants(POLICY) if value == int(value) and value >= 100}
+"""Rows, ranks and inducing points at which the defaults change: pages must say what the code does."""
+
+
+def prose(text: str) -> str:
+    """The words of a page: no code, formulas, addresses, nor what the report writes."""
     text = re.sub(r"<!-- benchmarks (\w+): begin -->.*?<!-- benchmarks \1: end -->", "", text, flags=re.DOTALL)
     text = re.sub(r"\A---\n.*?^---", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"`[^`]*`|\]\([^)]*\)", "", text)
-    return FIGURE.findall(re.sub(r"\$\$.*?\$\$|\$[^$]*\$", "", text, flags=re.DOTALL))
+    text = re.sub(r"^:+(?:\{|\w+:).*$", "", text, flags=re.MULTILINE)
+    return re.sub(r"\$\$.*?\$\$|\$[^$]*\$", "", text, flags=re.DOTALL)
+
+
+def figures(text: str) -> list[str]:
+    """Figures in the words of a page, and integers that no citation and no threshold of the policy explains."""
+    words = prose(text)
+    found = INTEGER.findall(CITED.sub("", YEAR.sub("", words)))
+    return FIGURE.findall(words) + [number for number in found if number not in FEW | THRESHOLDS]
 
 
 @pytest.mark.skipif(not PAGES, reason="an installed package has no pages")
@@ -47,3 +90,11 @@ def test_a_typed_figure_is_found():
     page = "It gains 0.033 and 12 %.\n```python\nx = 1.5\n```\n`0.7` $0.5$ [a](b0.1)\n"
     made = "<!-- benchmarks noise: begin -->\n| 0.25 |\n<!-- benchmarks noise: end -->"
     assert figures(page + made) == ["0.033", "12 %"]
+
+
+def test_a_typed_count_is_found():
+    assert figures("It wins on 17 of 23 sets and 13,962 problems; with 3 classes too.") == ["17", "23", "13,962", "3"]
+    assert figures("Sollich (2002), eqs. 31, 33 and 36 to 37, S 24 and 25; *NIPS* 12; Matern 3/2, 10^8, 2 sets") == []
+    # A threshold that the code no longer has.
+    assert figures(f"Above {POLICY.size.sparse_above:,} rows") == []
+    assert figures(f"Above {POLICY.size.sparse_above + 1:,} rows") == [f"{POLICY.size.sparse_above + 1:,}"]

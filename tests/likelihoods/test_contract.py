@@ -1,5 +1,6 @@
 """What every registered likelihood promises: the protocol, exact zeros for zero weights, finite extremes."""
 
+import inspect
 from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
@@ -23,6 +24,11 @@ def test_satisfies_the_protocol(name):
     with pytest.raises(FrozenInstanceError):
         setattr(likelihood, likelihood.param_names[0], 2.0)
     assert set(likelihood.param_bounds) >= set(likelihood.param_names) >= set(likelihood.param_start)
+
+
+@pytest.mark.parametrize("name", ["probit", "student_t"])
+def test_a_likelihood_is_one_short_file(name):
+    assert len(inspect.getsource(inspect.getmodule(get_likelihood(name))).splitlines()) < 60
 
 
 def test_unknown_name_lists_the_choices():
