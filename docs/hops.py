@@ -15,6 +15,7 @@
 
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
@@ -52,9 +53,15 @@ def layers() -> dict[str, int]:
 
 def place(frame: FrameType | None, *, files: bool) -> str | None:
     """The room (or file) of a frame; None outside the library."""
-    if frame is None or not Path(frame.f_code.co_filename).is_relative_to(ROOT):
+    return None if frame is None else place_of_file(frame.f_code.co_filename, files=files)
+
+
+@cache
+def place_of_file(name: str, *, files: bool) -> str | None:
+    """The room (or file) of a source file; None outside the library."""
+    if not Path(name).is_relative_to(ROOT):
         return None
-    path = Path(frame.f_code.co_filename).relative_to(ROOT)
+    path = Path(name).relative_to(ROOT)
     return path.as_posix() if files else path.parts[0].removesuffix(".py")
 
 

@@ -156,8 +156,9 @@ def test_chosen_parts_have_constant_noise_unless_asked():
     assert BayesianSVR(kernel="matern52").fit(*growing(120)).noise_ == "constant"
 
 
-def test_many_rows_are_scaled_in_low_rank():
-    X, y = growing(POLICY.size.dense_rows + 20)
+def test_many_rows_are_scaled_in_low_rank(set_policy):
+    set_policy("size", dense_rows=250)
+    X, y = growing(270)
     model = BayesianSVR(stack=False, noise="varying", max_iter=10).fit(X, y)
     truth = 0.05 + 0.5 * NEW[:, 0]
     assert np.all(np.abs(np.log(model.predict_noise_std(NEW) / truth)) < 0.45)

@@ -65,9 +65,9 @@ def test_the_generator_starts_from_a_good_file(good):
 
 def test_well_packed_models_load_again(tmp_path):
     # Ten megabytes of zeros, which would pack to a file that looks like a bomb.
-    X = np.zeros((30, 40_000))
-    X[:, 0] = np.arange(30)
-    model = softmargin.BayesianSVC("linear", C=1.0, search=None).fit(X, np.arange(30) > 14)
+    X = np.zeros((400, 3000))
+    X[:, 0] = np.arange(400)
+    model = softmargin.BayesianSVC("linear", C=1.0, search=None).fit(X, np.arange(400) > 199)
     again = softmargin.load(softmargin.save(model, tmp_path / "m.skops"))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
