@@ -1,7 +1,10 @@
 """The default policy of the classifier: which of its two models it keeps."""
 
+import ast
+import inspect
 import re
 import sys
+import textwrap
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +21,7 @@ from softmargin.inference import EP, MAP
 from softmargin.kernels import evaluate
 from softmargin.likelihoods import Hinge, Link
 from softmargin.machines import rows_of
-from softmargin.policy import POLICY
+from softmargin.policy import POLICY, KernelPolicy, Rung, SoftmaxPolicy
 from softmargin.rows import merge_rows
 from softmargin.search import Evaluation
 from softmargin.tuning import (
@@ -204,12 +207,37 @@ def test_the_link_model_comes_with_the_svm_and_its_naive_evidence():
     np.testing.assert_allclose(model.margins_, sign * svm.mean, atol=1e-6)
 
 
-def test_every_benchmark_that_the_policy_names_exists():
-    files = [Path(module.__file__) for name, module in sys.modules.items() if name.startswith("softmargin.policy")]
-    named = set(re.findall(r"\[([a-z_]+)\]", "".join(file.read_text() for file in files)))
-    folder = Path(__file__).parents[2] / "benchmarks"
-    assert len(named) > 8
-    assert named <= {path.stem for path in folder.rglob("*.py")}
+def records():
+    """Class, source of the class and names of the constants of every record of the policy."""
+    for kind in (KernelPolicy, *(type(value) for value in vars(POLICY).values()), SoftmaxPolicy, Rung):
+        yield kind, ast.parse(textwrap.dedent(inspect.getsource(kind))).body[0]
+
+
+def sources():
+    """(record, constant, the words that say where it comes from): its own, those of the next one, the record's."""
+    for kind, node in records():
+        fields = [k for k, line in enumerate(node.body) if isinstance(line, ast.AnnAssign)]
+        for k in fields:
+            own = next((line.value.value for line in node.body[k:] if isinstance(line, ast.Expr)), "")
+            yield kind.__name__, node.body[k].target.id, own, inspect.getdoc(kind).partition("\n")[0]
+
+
+def test_every_constant_names_a_benchmark_that_exists_or_a_paper():
+    commands = pytest.importorskip("benchmarks.__main__").commands()
+    for record, constant, own, whole in sources():
+        named = re.findall(r"\[([a-z_]+)\]", own) or re.findall(r"\[([a-z_]+)\]", whole)
+        assert named or re.search(r"\b(19|20)\d\d\b", own), f"{record}.{constant} names no benchmark and no paper"
+        assert set(named) <= set(commands), f"{record}.{constant}: no benchmark is called {named}"
+
+
+def test_a_benchmark_measures_other_values_of_any_constant(set_policy):
+    constants = pytest.importorskip("benchmarks.studies.constants")
+    set_policy("stack", kurtosis=POLICY.stack.kurtosis)  # put back afterwards
+    constants.change("stack.kurtosis", 3.0)
+    assert POLICY.stack.kurtosis == 3.0
+    assert constants.record_of("least_squares.softmax.max_rows") == (POLICY.least_squares.softmax, "max_rows")
+    with pytest.raises(SystemExit, match=r"the policy has no stack\.skewness"):
+        constants.change("stack.skewness", 3.0)
 
 
 def test_rooms_have_no_tuned_constants_of_their_own():

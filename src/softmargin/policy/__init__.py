@@ -1,7 +1,9 @@
 """Every tuned constant of the defaults, in one record, `POLICY`; each names the benchmark or the paper that set it.
 
 Constants of an algorithm's own arithmetic (tolerances of rounding, block sizes) stay beside the algorithm; here is what
-somebody chose by looking at data. Commands are ``python -m benchmarks NAME``; docs/decisions/ has the reasoning.
+somebody chose by looking at data. Names in brackets are commands, ``python -m benchmarks NAME``; one that stands in the
+first line of a record is that of all its constants without a name of their own. [constants] measures other values of
+any constant: ``python -m benchmarks constants stack.kurtosis 3 20``. docs/decisions/ has the reasoning.
 """
 
 from dataclasses import dataclass, field

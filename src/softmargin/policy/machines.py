@@ -8,7 +8,7 @@ from softmargin.policy._kinds import Range
 
 @dataclass(frozen=True)
 class StackPolicy:
-    """The stack of machines that is the default."""
+    """The stack of machines that is the default [constants]."""
 
     skew: float = 1.0
     """A column whose standardised third moment is as large in size gets warped members [classification] ..."""
@@ -145,7 +145,7 @@ class LeastSquaresPolicy:
 
 @dataclass(frozen=True)
 class NoisePolicy:
-    """A regression's noise that varies with x: the logarithm of its scale is a Gaussian process."""
+    """A regression's noise that varies with x: the logarithm of its scale is a Gaussian process [noise]."""
 
     gain: float = 6.0
     """Nats of leave-one-out that noise="auto" must gain in total [noise] ..."""

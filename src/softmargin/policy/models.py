@@ -8,7 +8,7 @@ from softmargin.policy._kinds import Range
 
 @dataclass(frozen=True)
 class KernelPolicy:
-    """Starts and bounds of the named kernels, in units of each input's spread times sqrt(number of inputs)."""
+    """Starts and bounds of named kernels, in units of each input's spread times sqrt(number of inputs) [constants]."""
 
     amplitude: float = math.exp(2.0)
     """Prior variance of the latent function of a classifier at the start [five_sets]."""
@@ -26,7 +26,7 @@ class KernelPolicy:
 
 @dataclass(frozen=True)
 class LikelihoodPolicy:
-    """Bounds of the likelihoods' parameters, of scaled targets in regression."""
+    """Bounds of the likelihoods' parameters, of scaled targets in regression [constants]."""
 
     C: Range = (1e-2, 1e3)
     sigma: Range = (1e-4, 1e2)
@@ -41,7 +41,7 @@ class LikelihoodPolicy:
 
 @dataclass(frozen=True)
 class TargetPolicy:
-    """Regression targets: their scaling, gross errors, the start of their kernel."""
+    """Regression targets: their scaling, gross errors, the start of their kernel [constants]."""
 
     amplitude: float = 1.65
     """Prior variance of the function at the start, in units of the target's robust variance [regression]."""
@@ -54,9 +54,9 @@ class TargetPolicy:
     gross: float = 20.0
     """Robust standard deviations from the median beyond which a target may be a gross error [outlier] ..."""
     gross_share: float = 0.05
-    """... unless more than this share of the targets are."""
+    """... unless more than this share of the targets are [outlier]."""
     gross_rate: float = 0.01
-    """Prior share of gross errors among the rows."""
+    """Prior share of gross errors among the rows [outlier]."""
     many_inputs: int = 8
     """From so many inputs on a stationary kernel can imitate noise."""
     unknown: float = 0.5

@@ -9,7 +9,7 @@ from softmargin.policy._kinds import Logs, Range
 
 @dataclass(frozen=True)
 class SearchPolicy:
-    """The default searches: starts, guards, and which of two models is kept."""
+    """The default searches: starts, guards, and which of two models is kept [constants]."""
 
     units: Logs = field(default_factory=lambda: MappingProxyType({"length_scale": 0.3, "amplitude": 1.5, "C": 0.3}))
     """Change of a logarithm that typically costs the objective of a default classifier one nat; 1 where not listed
@@ -90,7 +90,7 @@ class StructurePolicy:
 
 @dataclass(frozen=True)
 class SamplingPolicy:
-    """Samplers and their diagnostics."""
+    """Samplers and their diagnostics [sampling]."""
 
     acceptance: float = 0.8
     """Acceptance rate that step sizes are adapted to: between the 0.65 that is best for long trajectories and what is

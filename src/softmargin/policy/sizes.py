@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class SizePolicy:
-    """What changes with the number of rows."""
+    """What changes with the number of rows [sizes]."""
 
     dense_rows: int = 500
     """Rows up to which the default inference works with the Gram matrix of all rows; above, EP has a prior of low rank
@@ -51,7 +51,7 @@ class SizePolicy:
 
 @dataclass(frozen=True)
 class Rung:
-    """One climb of the first stage in a prior of low rank."""
+    """One climb of the first stage in a prior of low rank [low_rank]."""
 
     rows: int
     rank: int
