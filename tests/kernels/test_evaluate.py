@@ -243,3 +243,26 @@ def test_row_blocks_cover_the_rows_within_the_budget(n, m, max_bytes):
         rows = s.stop - s.start
         assert rows >= 1
         assert rows == 1 or rows * m * 8 <= max_bytes
+
+
+RADIAL = pytest.mark.parametrize(
+    "kernel", [RBF(0.3), Matern(0.5, nu=1.5), Matern(0.5, nu=2.5)], ids=["rbf", "matern32", "matern52"]
+)
+
+
+@RADIAL
+def test_compiled_loops_agree_with_numpy(kernel):
+    """Matrices of 2^18 entries and more are compiled; far away the exponential underflows."""
+    X = np.concatenate([inputs(598), 1e3 * np.eye(2, inputs(1).shape[1])])
+    blocks = np.concatenate([kernels.gram(kernel, X[s], X) for s in (slice(0, 300), slice(300, 600))])
+    assert X.shape[0] ** 2 > 2**18 > 300 * 600
+    for K in (kernels.gram(kernel, X, X.copy()), kernels.gram(kernel, X), kernels.evaluate(kernel, X).K):
+        assert_allclose(K, blocks, rtol=1e-13, atol=1e-300)
+
+
+@RADIAL
+def test_compiled_loops_do_not_hide_what_is_no_number(kernel):
+    X = inputs(600)
+    X[3, 0] = np.nan
+    with pytest.raises(kernels.KernelOverflowError):
+        kernels.gram(kernel, X)

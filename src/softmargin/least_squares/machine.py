@@ -21,8 +21,8 @@ from softmargin.kernels import (
 )
 from softmargin.least_squares.softmax import Labels, SoftmaxFit
 
-BLOCK_BYTES = 2**21
-"""Kernel values of new rows are computed in blocks of this size."""
+BLOCK_BYTES = 2**22
+"""Kernel values of new rows are computed in blocks of this size, large enough for compiled loops."""
 
 
 class Reduction(Protocol):

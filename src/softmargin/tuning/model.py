@@ -26,6 +26,9 @@ from softmargin.rows import TrainingRows
 Probability = Literal["average", "mean", "map"]
 """Which class probability: averaged over the posterior, at its mean, or at the SVM (Sollich 2002, eqs. 33, 36, 37)."""
 
+BLOCK_BYTES = 2**22
+"""Kernel values of new rows are computed in blocks of this size, large enough for compiled loops."""
+
 
 @dataclass(frozen=True)
 class LatentModel:
@@ -78,7 +81,7 @@ class LatentModel:
         return self.rows.X if self.basis is None else self.basis
 
     def _blocks(self, X: Any, basis: Any) -> Iterator[tuple[slice, Array, Callable[[], Array]]]:
-        for block in row_blocks(X.shape[0], basis.shape[0]):
+        for block in row_blocks(X.shape[0], basis.shape[0], BLOCK_BYTES):
             part = X[block]
             if isinstance(self.kernel, PrecomputedKernel):
                 yield block, np.ascontiguousarray(part[:, self.rows.first]), _no_diagonal

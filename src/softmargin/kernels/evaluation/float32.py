@@ -5,6 +5,7 @@ good to about 1e-6; the tree of sums and products is evaluated in place, in bloc
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +16,14 @@ from softmargin.kernels._columns import TiedKernel
 from softmargin.kernels.evaluation.blocks import row_blocks
 from softmargin.kernels.evaluation.distances import Inputs, as_inputs, row_norms, scale_inputs, within_range
 from softmargin.kernels.evaluation.evaluate import gram
-from softmargin.kernels.evaluation.exponential import decay
-from softmargin.kernels.evaluation.radial import Gaussian, Profile, _length_scale, profile_of
+from softmargin.kernels.evaluation.exponential import gaussian_single, matern32_single, matern52_single
+from softmargin.kernels.evaluation.radial import Gaussian, Matern32, Matern52, Profile, _length_scale, profile_of
 
 Single = NDArray[np.float32]
 Leaf = Callable[[slice, Single], Single | np.float32]
 """Evaluates some rows, into the given memory or as a constant."""
+LOOPS: dict[type, Any] = {Gaussian: gaussian_single, Matern32: matern32_single, Matern52: matern52_single}
+"""Compiled, in place; other profiles are evaluated by NumPy."""
 FARTHEST_SINGLE = 1e15
 """Length scales from the centre, beyond which a distance has no square in single precision."""
 
@@ -85,11 +88,12 @@ def _radial(profile: Profile, A: Inputs, B: Inputs) -> Leaf:
     np.multiply(A, -2, out=left[:, :-2], casting="same_kind")
     left[:, -2], left[:, -1] = row_norms(A), 1
     right = np.column_stack([B, np.ones(len(B)), row_norms(B)]).astype(np.float32).T.copy()
+    loop = LOOPS.get(type(profile))
 
     def rows(s: slice, out: Single) -> Single:
         np.matmul(left[s], right, out=out)
-        if isinstance(profile, Gaussian):
-            decay(out)
+        if loop is not None:
+            loop(out)
         else:
             np.maximum(out, 0, out=out)
             out[...] = profile.value(out)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ so that, with P = G o R, A = (X - c) / l and B = (Z - c) / l for any centre c, t
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -19,6 +19,7 @@ from sklearn.gaussian_process.kernels import RBF, Kernel, Matern, RationalQuadra
 from softmargin._linalg import Array
 from softmargin.kernels.evaluation.blocks import CACHE_BYTES, row_blocks
 from softmargin.kernels.evaluation.distances import Inputs, scale_inputs, squared, squared_distances
+from softmargin.kernels.evaluation.exponential import gaussian, matern32, matern52
 from softmargin.kernels.evaluation.leaves import EMPTY
 
 STRIP = 64
@@ -116,6 +117,12 @@ class Rational:
         return self.alpha * K * (s / (1.0 + s) - np.log1p(s))
 
 
+LOOPS: dict[type, Any] = {Gaussian: gaussian, Matern32: matern32, Matern52: matern52}
+"""Compiled, for matrices of at least `COMPILED_ENTRIES`; others are evaluated by NumPy."""
+COMPILED_ENTRIES = 2**18
+"""Below, as when a small model predicts, importing the compiler takes longer than it saves."""
+
+
 def profile_of(kernel: Kernel) -> Profile | None:
     """The profile of a radial kernel, or None if the kernel is not one we know."""
     if type(kernel) is RBF:
@@ -146,13 +153,16 @@ class Radial:
         self.K = np.empty_like(D2) if keep else D2
         n, m = D2.shape
         strip = 8 * STRIP * m if self.same else CACHE_BYTES
+        loop = LOOPS.get(type(profile)) if n * m >= COMPILED_ENTRIES else None
         for s in row_blocks(n, m, min(strip, CACHE_BYTES)):
-            if self.same:
-                # The exponentials dominate the cost: compute the lower triangle's and mirror them.
-                self.K[s, : s.stop] = profile.value(D2[s, : s.stop])
-                self.K[: s.start, s] = self.K[s, : s.start].T
+            width = s.stop if self.same else m
+            if loop is not None:
+                loop(D2, self.K, s.start, s.stop, width)
             else:
-                self.K[s] = profile.value(D2[s])
+                self.K[s, :width] = profile.value(D2[s, :width])
+            if self.same:
+                # The exponentials dominate the cost: the lower triangle's are computed and mirrored.
+                self.K[: s.start, s] = self.K[s, : s.start].T
         self.D2 = D2
 
     def rows(self, s: slice) -> Array:
