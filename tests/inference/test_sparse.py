@@ -58,6 +58,21 @@ def test_inducing_points_at_the_rows_give_the_full_posterior(likelihood):
     )
 
 
+@pytest.mark.parametrize(
+    ("likelihood", "share"), [(EpsilonInsensitive(5.0, 0.1), 0.02), (Hinge(2.0), 0.7), (Logistic(1.0), 0.7)]
+)
+def test_the_last_step_needs_no_pass(likelihood, share):
+    """The posterior is nearer to the best one than the one that was evaluated, after as many passes."""
+    X, y = problem(likelihood, n=3000)
+    loose = Sparse(20, tol=0.5)
+    best, ended = (solver.infer_inputs(X, y, likelihood, KERNEL) for solver in (Sparse(20, tol=1e-9), loose))
+    # What a gradient is asked for stays where it was evaluated.
+    evaluated = replace(loose, gradient=True).infer_inputs(X, y, likelihood, KERNEL)
+    assert evaluated.n_iter == ended.n_iter + 1 < best.n_iter
+    far, near = (np.abs(q.whitened_mean - best.whitened_mean).max() for q in (evaluated, ended))
+    assert near < share * far
+
+
 def central(function, x, step=1e-4):
     """Fourth-order central difference of t -> function(x, t) at 0."""
     return (8 * (function(x, step) - function(x, -step)) - (function(x, 2 * step) - function(x, -2 * step))) / (

@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
 from softmargin.kernels import diag, gram
-from softmargin.least_squares import fit_least_squares, rank_for, refinements
+from softmargin.least_squares import fit_least_squares, rank_for, refinements, useful_rank
 from softmargin.policy import LeastSquaresPolicy
 from softmargin.rows import LocalRows
 from softmargin.search import StopSearch
@@ -207,6 +207,26 @@ def test_refinement_and_rank_grow_without_a_jump():
     assert [refinements(policy, n) for n in (500, 501, 750, 1000, 10**6)] == [0, 1, 6, 12, 12]
     ranks = [rank_for(policy, n) for n in (2000, 20_000, 10**9)]
     assert ranks == [1024, 1446, 2048]
+
+
+def test_rank_follows_what_a_larger_one_gains():
+    policy = LeastSquaresPolicy(refine_rank=100, least_rank=150, rank_gain=1e-3)
+    sure = [useful_rank(policy, np.full(10, gain), 700) for gain in (-1.0, 0.0, 1e-3, 2e-3, 1.0)]
+    assert sure == [150, 150, 200, 400, 700]
+    # An uncertain gain counts with two standard errors: 2 * 1e-2 / sqrt(100) nats.
+    assert useful_rank(policy, np.tile([-1e-2, 1e-2], 50), 700) == 400
+
+
+def test_a_smooth_function_gets_few_points_and_a_rough_one_many():
+    rng = np.random.RandomState(0)
+    X = rng.uniform(-1, 1, size=(900, 2))
+    policy = LeastSquaresPolicy(
+        dense_rows=500, base_rank=200, max_rank=200, least_rank=60, refine_rank=20, refine_rows=500, rank_gain=5e-3
+    )
+    smooth = X[:, 0] > rng.logistic(scale=0.3, size=900)
+    rough = np.sin(12 * X[:, 0]) * np.sin(12 * X[:, 1]) > 0
+    ranks = [len(fit(X, labels.astype(int), policy=policy).basis) for labels in (smooth, rough)]
+    assert ranks[0] <= 60 < 100 < ranks[1]
 
 
 @pytest.mark.parametrize("dense_rows", [20, 1000])

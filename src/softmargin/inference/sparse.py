@@ -287,7 +287,7 @@ class Sparse(InferenceDefaults):
         for n_iter in range(1, self.max_iter + 1):
             gap = state.gap()
             if gap <= self.tol:
-                return state, n_iter, True
+                return state if self.gradient else _moved(state, length), n_iter, True
             if gap < near:
                 length, longest, near = 1.0, 1.0, 0.0
             trial = attempt(state, length)
@@ -316,6 +316,17 @@ def _step(state: _State, length: float) -> WhitenedGaussian:
     old = M @ M.T
     moved = old @ state.q.mean * (1 - length) + length * shift
     return WhitenedGaussian.from_natural(old + length * (precision - old), moved)
+
+
+def _moved(state: _State, length: float) -> _State:
+    """One more step, which the sums that ended the iteration already tell and which needs no pass.
+
+    The bound stays that of the point that was evaluated, and so would gradients.
+    """
+    try:
+        return state._replace(q=_step(state, length))
+    except NotPositiveDefiniteError:
+        return state
 
 
 def _with_prior_part(prior: WhitenedPrior, q: WhitenedGaussian, sums: RowSums) -> tuple[Array, Array | None]:

@@ -6,7 +6,7 @@ log-likelihood with exact gradients. Above some thousand rows the regression liv
 """
 
 from softmargin.least_squares.dense import DenseRidge, DenseRows
-from softmargin.least_squares.fit import fit_least_squares, rank_for, refinements
+from softmargin.least_squares.fit import fit_least_squares, rank_for, refinements, useful_rank
 from softmargin.least_squares.inducing import centres, hard_points
 from softmargin.least_squares.loss import LeastSquares
 from softmargin.least_squares.low_rank import LowRankRidge, LowRankRows
@@ -36,4 +36,5 @@ __all__ = [
     "link_value",
     "rank_for",
     "refinements",
+    "useful_rank",
 ]

@@ -151,11 +151,11 @@ def _low_rank_machine(
     policy, kernel, K = space.policy, space.kernel_at(z[:-2]), rows.n_classes
     m = rank_for(policy, source.n_rows)
     some = rows.sample(POLICY.size.rows_per_centre * m, rng)
-    noise_variance, slope = (float(value) for value in np.exp(z[-2:]))
-    few = centres(some.X, kernel, policy.refine_rank, rng)
-    pilot = LowRankSums.collect(some.local(), K, kernel, few, policy.jitter)
-    log_p = log_softmax(slope * pilot.outputs(some, noise_variance), axis=1)
-    miss = -np.expm1(log_p[np.arange(len(some)), some.labels])
+    log_p = _pilot(some, kernel, z, centres(some.X, kernel, policy.refine_rank, rng), policy)
+    miss, twice = -np.expm1(log_p), 2 * policy.refine_rank
+    if policy.least_rank < m:
+        more = hard_points(some.X, miss, kernel, twice, policy.hard_share, rng)
+        m = useful_rank(policy, _pilot(some, kernel, z, more, policy) - log_p, m)
     Z = hard_points(some.X, miss, kernel, m, policy.hard_share, rng)
     dtype = "float32" if source.n_rows > policy.float32_above else "float64"
     sums = LowRankSums.collect(source, K, kernel, Z, policy.jitter, inputs, dtype)
@@ -164,6 +164,14 @@ def _low_rank_machine(
     coefficients, reduction = sums.solve(noise_variance)
     M = sums.outputs(rows, noise_variance)
     return read_out(rows, policy, kernel, z, M, Z, coefficients, reduction, path)
+
+
+def _pilot(rows: LabelledRows, kernel: Kernel, z: Array, Z: Any, policy: LeastSquaresPolicy) -> Array:
+    """Leave-one-out log-probability of each row's class by the regression on the points Z, shape (n,)."""
+    noise_variance, slope = (float(value) for value in np.exp(z[-2:]))
+    sums = LowRankSums.collect(rows.local(), rows.n_classes, kernel, Z, policy.jitter)
+    log_p = log_softmax(slope * sums.outputs(rows, noise_variance), axis=1)
+    return np.asarray(log_p[np.arange(len(rows)), rows.labels])
 
 
 def _dense_machine(rows: LabelledRows, space: SearchSpace, z: Array, path: list[dict[str, Any]]) -> LeastSquaresMachine:
@@ -218,3 +226,26 @@ def rank_for(policy: LeastSquaresPolicy, n: int) -> int:
     2000
     """
     return int(min(policy.max_rank, policy.base_rank * (n / policy.dense_rows) ** policy.rank_growth))
+
+
+def useful_rank(policy: LeastSquaresPolicy, gain: Array, largest: int) -> int:
+    """Number of inducing points beyond which more are not worth their cost.
+
+    Parameters
+    ----------
+    policy : LeastSquaresPolicy
+        Its `refine_rank` is the pilot's rank, and `rank_gain` what a doubling of the rank must gain.
+    gain : ndarray of shape (n,)
+        What twice the pilot's rank gains in the leave-one-out log-probability of each of some rows. The mean plus two
+        standard errors counts, and is taken to halve with every further doubling.
+    largest : int
+        At most so many.
+
+    Examples
+    --------
+    >>> [useful_rank(LeastSquaresPolicy(), np.full(9, gain), 2000) for gain in (-1e-3, 4e-4, 1e-2)]
+    [768, 1024, 2000]
+    """
+    error = float(gain.std()) / len(gain) ** 0.5
+    rank = 2 * policy.refine_rank * (float(gain.mean()) + 2.0 * error) / policy.rank_gain
+    return int(np.clip(rank, min(policy.least_rank, largest), largest))

@@ -92,7 +92,10 @@ class LeastSquaresPolicy:
     dense_rows : int
         Up to so many rows the final regression is exact; above, it has the rank below.
     base_rank, rank_growth, max_rank : int, float, int
-        The rank for n rows is base_rank (n / dense_rows)^rank_growth, at most max_rank.
+        The rank for n rows is base_rank (n / dense_rows)^rank_growth, at most max_rank ...
+    least_rank, rank_gain : int, float
+        ... but at most `least_rank`, or more in proportion, where twice the rank of the refinement gains less than
+        `rank_gain` nats for each row of a sample [sizes].
     float32_above : int
         Above so many rows the blocks of the final regression are in single precision, their sums in double.
     most_rows, most_entries : int
@@ -132,6 +135,8 @@ class LeastSquaresPolicy:
     base_rank: int = 1024
     rank_growth: float = 0.15
     max_rank: int = 2048
+    least_rank: int = 768
+    rank_gain: float = 2e-4
     float32_above: int = 20_000
     most_rows: int = 400_000
     most_entries: int = 2**26

@@ -42,6 +42,9 @@ class SizePolicy:
     """Rows above which blocks are in single precision [scale]."""
     gap: float = 1e-4
     """Distance from the best posterior, in nats per inducing point, that ends an inference: a mean within 0.02 sd."""
+    gap_per_row: float = 1e-5
+    """The same in nats for each row beyond `float32_above`, if that is more: no prediction changes noticeably, and a
+    last step needs no pass [sizes]."""
     rough_gap: float = 1e-2
     """The same for posteriors of samples, which sampling has moved by more."""
     ladder: float = 0.05

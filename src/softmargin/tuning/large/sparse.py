@@ -86,7 +86,8 @@ def _posterior(
         thinned = source.encoded(ThinnedEncoding(source.encoding, int(sample.share**-0.5), seed))
         with _quiet():
             posterior = rough.infer_rows(thinned, likelihood, kernel, Z, posterior)
-    return replace(rough, tol=SIZE.gap * len(Z)).infer_rows(source, likelihood, kernel, Z, posterior)
+    tol = max(SIZE.gap * len(Z), SIZE.gap_per_row * (source.n_rows - SIZE.float32_above))
+    return replace(rough, tol=tol).infer_rows(source, likelihood, kernel, Z, posterior)
 
 
 def _precision(n_rows: int) -> str:
