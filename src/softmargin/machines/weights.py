@@ -10,8 +10,19 @@ from softmargin._linalg import Array
 from softmargin.policy import POLICY
 
 
+def classifier_pseudo_count(n: float) -> float:
+    """Pseudo-counts of each machine of a classifier's stack for n rows.
+
+    Examples
+    --------
+    >>> [classifier_pseudo_count(n) for n in (100, 850, 8500)]
+    [10.0, 10.0, 0.1]
+    """
+    return POLICY.stack.pseudo_count * min(1.0, POLICY.stack.pseudo_rows / max(n, 1.0)) ** 2
+
+
 def stacking_weights(log_p: Array, weight: Array, pseudo_count: float = POLICY.stack.pseudo_count) -> Array:
-    """Maximise the weighted log score of the mixture plus pseudo-counts, by expectation maximisation.
+    """Maximise the weighted log score of the mixture plus pseudo-counts, by Newton's method.
 
     Parameters
     ----------
@@ -34,10 +45,28 @@ def stacking_weights(log_p: Array, weight: Array, pseudo_count: float = POLICY.s
     """
     p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     w = np.full(p.shape[1], 1 / p.shape[1])
+
+    def score(w: Array) -> float:
+        return float(weight @ np.log(p @ w) + pseudo_count * np.log(w).sum())
+
     for _ in range(POLICY.stack.max_steps):
-        old = w
-        w = w * (weight @ (p / (p @ w)[:, None])) + pseudo_count
-        w /= w.sum()
-        if np.abs(w - old).max() < POLICY.stack.tol:
+        step = _newton_step(p, weight, pseudo_count, w)
+        if np.abs(step).max() < POLICY.stack.tol:
             break
+        # Not beyond the boundary, where the logarithms end.
+        length = min(1.0, 0.99 * float(np.min(np.where(step < 0, -w / np.minimum(step, -1e-300), np.inf))))
+        here = score(w)
+        while score(w + length * step) < here and length > 1e-9:
+            length *= 0.5
+        w = w + length * step
+        w /= w.sum()
     return w
+
+
+def _newton_step(p: Array, weight: Array, pseudo_count: float, w: Array) -> Array:
+    """Towards the maximum of the quadratic approximation among weights that sum to one, shape (n_members,)."""
+    ratio = p / (p @ w)[:, None]
+    gradient = weight @ ratio + pseudo_count / w
+    curvature = (ratio * weight[:, None]).T @ ratio + np.diag(pseudo_count / w**2)
+    towards, level = np.linalg.solve(curvature, np.stack([gradient, np.ones_like(w)], axis=1)).T
+    return np.asarray(towards - level * (towards.sum() / level.sum()))

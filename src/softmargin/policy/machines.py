@@ -22,11 +22,13 @@ class StackPolicy:
     pseudo_count: float = 10.0
     """Of each member in the weights of a classifier's stack: members were tuned on the leave-one-out that weighs them,
     and one that fitted it too well must not take all weight [classification]."""
+    pseudo_rows: float = 850.0
+    """With more rows leave-one-out can be trusted: pseudo-counts fall as 1/n^2 from here on [low_rank]."""
     target_pseudo_count: float = 1.0
     """The same of a regression, whose members differ in their noise and were tuned by their evidence [regression]."""
-    max_steps: int = 400
-    tol: float = 1e-4
-    """Of the weights."""
+    max_steps: int = 100
+    tol: float = 1e-7
+    """Of the weights: a smaller step ends Newton's method."""
     relaxed: float = 500.0
     """Times `tol` that an iteration of the hinge machine's search must gain (.05 nat by default): the mixture loses
     nothing by it and a quarter of the time is saved [classification]. A regression's evidence has shoulders on which

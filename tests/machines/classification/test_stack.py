@@ -8,6 +8,7 @@ from scipy.stats import norm, rankdata
 
 from softmargin import BayesianSVC
 from softmargin.machines import Warp, stacking_weights
+from softmargin.machines.classification import Member, Stack
 
 
 @pytest.mark.parametrize("count", [1.0, 10.0])
@@ -20,8 +21,27 @@ def test_weights_maximise_the_penalised_score(count):
         return -(weight @ np.log(np.exp(log_p) @ w)) - count * np.log(w).sum()
 
     best = softmax(minimize(loss, np.zeros(3), tol=1e-10).x)
-    # The iteration ends when no weight moves by 1e-4; close to the end it moves by a fixed share of the distance.
-    np.testing.assert_allclose(stacking_weights(log_p, weight, count), best, atol=5e-3)
+    np.testing.assert_allclose(stacking_weights(log_p, weight, count), best, atol=1e-4)
+
+
+def test_weights_of_machines_that_hardly_differ():
+    """The score is nearly flat, yet its maximum is found: n weights of one machine against pseudo-counts."""
+    log_p = np.tile(np.log([0.5, 0.499]), (100_000, 1))
+    w = stacking_weights(log_p, np.ones(100_000), 1.0)
+    # d/dw [n ln(0.499 + 0.001 w) + ln w + ln(1 - w)] = 0
+    assert abs(100_000 * 0.001 / (0.499 + 0.001 * w[0]) + 1 / w[0] - 1 / (1 - w[0])) < 1e-2
+    certain = stacking_weights(np.log([[0.9, 1e-300], [1e-300, 0.2]]), np.array([30.0, 10.0]), 1e-3)
+    np.testing.assert_allclose(certain, [0.75, 0.25], atol=1e-3)
+
+
+def test_many_rows_decide_for_themselves():
+    """A machine that is worse by .02 nats on every row keeps little weight where there are many of them."""
+    better, worse = np.log([[0.7, 0.3]]), np.log([[0.686, 0.314]])
+    shares = []
+    for n in (100, 800, 20_000):
+        tables = [np.tile(log_p, (n, 1)) for log_p in (better, worse)]
+        shares.append(Stack.of([Member("a", None), Member("b", None)], tables, np.zeros(n, int), np.ones(n)).weights[1])
+    assert shares[0] > shares[1] > 0.3 > 0.01 > shares[2]
 
 
 def test_warp_gives_normal_scores_to_skewed_columns_alone():

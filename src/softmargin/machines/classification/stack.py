@@ -10,7 +10,7 @@ from softmargin._linalg import Array
 from softmargin.kernels import NoInputDerivativeError
 from softmargin.machines.importance import differences
 from softmargin.machines.warp import Warp
-from softmargin.machines.weights import stacking_weights
+from softmargin.machines.weights import classifier_pseudo_count, stacking_weights
 
 CLEAR = 1e-8
 """A latent mean or log-odds nearer to zero has a sign that rounding may turn."""
@@ -105,7 +105,7 @@ class Stack:
         if len(known) < len(members):
             return cls(members, np.full(len(members), 1 / len(members)))
         of_truth = np.stack([table[np.arange(len(truth)), truth] for table in known], axis=1)
-        weights = stacking_weights(of_truth, weight)
+        weights = stacking_weights(of_truth, weight, classifier_pseudo_count(float(weight.sum())))
         return cls(members, weights, mix(np.stack(known), weights))
 
     def log_proba(self, X: Any) -> Array:
