@@ -84,7 +84,10 @@ def add(name: str, row: Row, directory: Path = RESULTS) -> None:
         rows[key_of(row)] = row
         ordered = sorted(rows.values(), key=lambda r: [str(part).zfill(9) for part in key_of(r)])
         lines = ",\n".join(json.dumps(r) for r in ordered)
-        text = f'{{"command": "python -m benchmarks {name}",\n"environment": {json.dumps(environment())},\n"rows": [\n'
+        # A package that is not here now keeps the version that its rows were measured with.
+        known = json.loads(path.read_text())["environment"] if path.exists() else {}
+        found = json.dumps(known | environment())
+        text = f'{{"command": "python -m benchmarks {name}",\n"environment": {found},\n"rows": [\n'
         temporary = path.with_suffix(".tmp")
         temporary.write_text(text + lines + "\n]}\n")
         os.replace(temporary, path)

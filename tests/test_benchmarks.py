@@ -78,6 +78,13 @@ def test_rows_are_kept_replaced_and_skipped(tmp_path):
     assert not list(tmp_path.glob("*.tmp"))
 
 
+def test_a_package_that_is_gone_keeps_its_version(tmp_path, monkeypatch):
+    for n, packages in ((1, {"numpy": "1", "peer": "7"}), (2, {"numpy": "2"})):
+        monkeypatch.setattr(_results, "environment", lambda packages=packages: packages)
+        _results.add("trial", {"set": "a", "n": n, "seed": 0, "method": "peer"}, tmp_path)
+    assert _results.parse((tmp_path / "trial.json").read_text())[0] == {"numpy": "2", "peer": "7"}
+
+
 def test_no_fit_starts_when_the_time_is_up(tmp_path):
     asked = SimpleNamespace(out=tmp_path, renew=[], label="softmargin", minutes=-1.0)
     _runner.run("trial", asked, [{"set": "a", "n": 1, "seed": 0, "method": "peer"}], lambda task: {})
