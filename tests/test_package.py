@@ -1,7 +1,9 @@
 """What importing softmargin costs and needs."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -99,3 +101,18 @@ print(hasattr(model, 'set_callbacks'), model.predict(X[:1]).shape)
 """
     )
     assert out.strip() == "False (1,)"
+
+
+def test_no_room_imports_what_is_private_to_another():
+    root = Path(__file__).parents[1] / "src" / "softmargin"
+    if not root.exists():
+        pytest.skip("an installed package has no sources here")
+    found = []
+    for file in root.rglob("*.py"):
+        room = file.relative_to(root).parts[0].removesuffix(".py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("softmargin."):
+                _, other, *inside = node.module.split(".")
+                names = [*inside, *(alias.name for alias in node.names if not alias.name.startswith("__"))]
+                found += [f"{file.name}: {node.module}" for name in names if name.startswith("_") and other != room]
+    assert found == []

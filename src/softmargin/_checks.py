@@ -81,3 +81,10 @@ def clear_of_indefinite(kernel: Any) -> Iterator[None]:
             f"kernel={kernel!r} is not positive definite at these rows ({error}). Use a kernel that is a covariance "
             "function (ExpSineSquared is one for a single input only), or add a WhiteKernel or a nugget"
         ) from error
+
+
+def as_generator(random_state: Any) -> np.random.Generator:
+    """Turn None, an int, a RandomState or a Generator into a Generator."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    return np.random.default_rng(random_state)

@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin import kernels
+from softmargin._checks import as_generator
 from softmargin._linalg import Array
-from softmargin.evidence._estimate import as_generator
 from softmargin.likelihoods import Likelihood
 from softmargin.sampling import JointNormaliser, Reference, Schedule, Spectrum, anneal
 

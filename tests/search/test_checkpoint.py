@@ -152,7 +152,7 @@ def test_failed_save_leaves_the_old_file(tmp_path):
 
 
 def ascend(path):
-    sampler = HMC(n_chains=16, n_warmup=20, n_draws=20, evidence=False, reuse_random_numbers=False, check=False)
+    sampler = HMC(n_chains=4, n_warmup=10, n_draws=10, evidence=False, reuse_random_numbers=False, check=False)
     return climb(problem(inference=sampler), path, max_iter=8)
 
 

@@ -1,7 +1,6 @@
 """What every evidence method returns, and what they all take."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -43,13 +42,6 @@ class EvidenceGradient(EvidenceEstimate):
     """Shape (n, n), symmetric."""
     d_params: Array = field(default_factory=lambda: np.empty(0))
     """Shape (n_params,)."""
-
-
-def as_generator(random_state: Any) -> np.random.Generator:
-    """Turn None, an int, a RandomState or a Generator into a Generator."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(random_state.randint(2**31 - 1))
-    return np.random.default_rng(random_state)
 
 
 def jackknife(log_values: Array) -> EvidenceEstimate:

@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from softmargin._checks import as_generator
 from softmargin._linalg import Array
 from softmargin.evidence import exact
-from softmargin.evidence._estimate import EvidenceEstimate, as_generator
+from softmargin.evidence._estimate import EvidenceEstimate
 from softmargin.evidence.chaining import Chaining, chain
 from softmargin.evidence.gradients import normaliser_target
 from softmargin.inference import EP, get_inference

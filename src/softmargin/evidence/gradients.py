@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from softmargin._checks import as_generator
 from softmargin._linalg import Array
-from softmargin.evidence._estimate import EvidenceGradient, as_generator
+from softmargin.evidence._estimate import EvidenceGradient
 from softmargin.inference.ep import EP
 from softmargin.likelihoods import Likelihood
 from softmargin.sampling import (

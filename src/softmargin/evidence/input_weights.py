@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from softmargin._checks import as_generator
 from softmargin._linalg import Array
-from softmargin.evidence._estimate import as_generator
 from softmargin.sampling import JointNormaliser, Reference, Schedule, anneal
 
 

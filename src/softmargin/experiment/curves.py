@@ -36,7 +36,7 @@ class Ranking:
     precision: Curve
     """Share of what is found that is right against the share of the events that are found."""
     share: float
-    """Share of the rows that have the event: the precision of a score that knows nothing."""
+    """Share of the rows that have the event: the precision of an uninformative score."""
 
 
 def rank_events(score: Array, event: np.ndarray, seed: int = 0) -> Ranking:

@@ -145,7 +145,7 @@ class EpsilonInsensitive(LikelihoodDefaults):
     def initial_sites(self, y: Array, weight: Array | None = None) -> tuple[Array, Array]:
         """Return the sites (tau, nu) of Gaussian noise with the same variance, each of shape (n,).
 
-        Targets far outside the bulk get none: their Gaussian sites would pull where the real ones let go.
+        Targets far outside the bulk get none: their Gaussian sites would pull where the loss is linear.
         """
         distance = np.abs(y - np.median(y))
         inside = distance <= 10 * np.median(distance) + np.sqrt(self.noise_variance)

@@ -87,7 +87,7 @@ class SquaredLink(SigmoidDefaults):
     """
 
     name: ClassVar[str] = "squared_link"
-    # Its slope is continuous; Newton's method takes the jumps of the curvature at +-1 in its stride.
+    # Its slope is continuous; Newton's method converges in spite of the jumps of its curvature at +-1.
     is_smooth: ClassVar[bool] = True
     is_link: ClassVar[bool] = True
     _kind: ClassVar[int] = SQUARED_LINK

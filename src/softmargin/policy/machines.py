@@ -35,7 +35,7 @@ class StackPolicy:
     such a search would stop."""
     target_power: Range = (0.0, 2.0)
     """Of the warp of a regression target, from logarithms of its upper to those of its lower tail; 1 is none. Beyond,
-    the mean of the skewed prediction runs away where the target peaks [regression]."""
+    the mean of the skewed prediction grows without bound where the target peaks [regression]."""
     target_gain: float = 2.0
     """Nats by which the warped target must be closer to normal [regression]."""
     target_reach: float = 1.0

@@ -1,6 +1,6 @@
 """Gaussian integrals of the hinge's link where it is neither extreme nor weighted: nearly every row of a fit.
 
-The panels of `quadrature.py` feel their way along each row. Here they follow from what is known beforehand:
+The panels of `quadrature.py` adapt to each row. Here they follow from what is known beforehand:
 P = sigmoid(C r(z)) has kinks at +-1 and, off the real line, poles at C r = +-i pi, and the Gaussian is smooth on the
 scale of its standard deviation s. A 16-point Gauss-Legendre panel of half width a that starts at a distance D from
 the real part of the nearest pole is good to ten digits if a <= 3 s, a <= max(2/C, 3 D) and, where P is not yet flat,

@@ -165,7 +165,7 @@ def sigmoid_moments(m, v, C, w, kind):
 
 
 def _moments(m, v, C, w, kind):
-    """`sigmoid_moments` by panels that feel their way, for every regime and kind."""
+    """`sigmoid_moments` by panels that adapt to each row, for every regime and kind."""
     out = np.zeros((4, m.size))
     # Between the edges L is concave and smooth.
     edges = np.array([-np.inf, np.inf] if kind == LOGISTIC else [-np.inf, -1.0, 1.0, np.inf])
