@@ -50,7 +50,9 @@ def run_tests(
 ) -> None:
     """Run pytest with options; what stands after `--` on the command line replaces the chosen tests."""
     tests = session.posargs or chosen
-    session.run("pytest", "-n", WORKERS, "--dist", "loadgroup", *options, *tests, env=QUIET | (env or {}))
+    session.run(
+        "python", "-m", "pytest", "-n", WORKERS, "--dist", "loadgroup", *options, *tests, env=QUIET | (env or {})
+    )
 
 
 @nox.session(python=PYTHONS, default=False)
@@ -140,7 +142,7 @@ def nojit(session: nox.Session) -> None:
 def threads(session: nox.Session) -> None:
     """Fit and predict from many threads at once, with BLAS threads as the machine has them."""
     install(session, "test")
-    session.run("pytest", *(session.posargs or ["tests/test_threads.py"]), env={"MPLBACKEND": "Agg"})
+    session.run("python", "-m", "pytest", *(session.posargs or ["tests/test_threads.py"]), env={"MPLBACKEND": "Agg"})
 
 
 @nox.session(python=PYTHONS[0], default=False)
