@@ -191,3 +191,10 @@ def test_inducing_points_ignore_irrelevant_inputs():
     np.testing.assert_allclose(np.sort(Z[:, 0]), [0, 1])
     assert len(inducing_points(X[:5], RBF(1.0), 10)) == 5
     assert len(inducing_points(np.repeat(X[:3], 50, axis=0), RBF(1.0), 10)) == 3
+
+
+def test_inducing_points_do_not_depend_on_the_order_of_rows_or_columns():
+    X, scales = np.random.default_rng(0).normal(size=(40, 3)), np.array([0.5, 1.0, 2.0])
+    Z = inducing_points(X, RBF(scales), 7)
+    turned = inducing_points(X[::-1, ::-1], RBF(scales[::-1]), 7)[:, ::-1]
+    np.testing.assert_allclose(turned[np.lexsort(turned.T[::-1])], Z, rtol=1e-12)
