@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
+from sklearn.exceptions import ConvergenceWarning
 
 from softmargin.criteria.loo import cavities
 from softmargin.evidence import log_evidence
 from softmargin.inference import get_inference
 from softmargin.inference.laplace import Laplace
-from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge, SquaredLink
+from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, Probit, SquaredHinge, SquaredLink
 
 UNREGULARISED = Laplace(regularised=False)
 LOSSES = [Hinge(0.8), Hinge(5.0), SquaredHinge(1.5), SquaredHinge(20.0), EpsilonInsensitive(4.0, 0.2), Logistic(2.0)]
@@ -237,3 +238,14 @@ def test_without_gradients_the_evidence_is_the_same(likelihood):
     full, bare = (Laplace(gradients=g).infer(gram(np.zeros(2)), y, likelihood, weight) for g in (True, False))
     assert bare.log_evidence == full.log_evidence
     assert bare.d_gram is None and bare.d_params is None and full.d_gram is not None
+
+
+def test_variances_of_equal_rows_with_huge_weights_are_possible():
+    # Two labels at one input: T K is 1e15 times the identity beside it, and the sum over both rows cancels.
+    K, y, weight = np.full((2, 2), 1.2), np.array([-1.0, 1.0]), np.full(2, 5e12)
+    with pytest.warns(ConvergenceWarning):
+        posterior = Laplace().infer(K, y, Probit(30.0), weight)
+    tau = posterior.site_precision
+    assert np.all(posterior.variance >= 0.999 * 1.2 / (1 + tau @ np.diag(K)))
+    assert np.all(posterior.variance <= 1.001 / tau)
+    assert np.all(np.isfinite(posterior.cavities(np.full(2, 1e-12))))

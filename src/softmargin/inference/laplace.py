@@ -230,9 +230,12 @@ def _gaussian(K: Array, mode: Posterior, tau: Array) -> tuple[Posterior, Array |
         return posterior, None
     P = inverse_from_cholesky(L) if len(rows) else block
     V = solve_triangular(L, root[:, None] * K[rows], lower=True, check_finite=False) if len(rows) else K[rows]
-    variance = np.maximum(np.diag(K) - np.einsum("ij,ij->j", V, V), 1e-12 * np.diag(K))
-    # Sigma_ii = sum_j K_ij r_j P_ij / r_i: no cancellation for strong sites.
-    variance[rows] = np.einsum("ij,j,ij->i", block, root, P) / root
+    k = np.diag(K)
+    variance = np.maximum(k - np.einsum("ij,ij->j", V, V), 1e-12 * k)
+    # Sigma_ii = sum_j K_ij r_j P_ij / r_i: no cancellation for strong sites, unless rows are nearly equal. Then
+    # rounding must not leave the bounds K_ii/(1 + tr T K) <= Sigma_ii <= 1/tau_i.
+    strong = np.einsum("ij,j,ij->i", block, root, P) / root
+    variance[rows] = np.clip(strong, k[rows] / (1 + tau @ k), 1 / tau[rows])
     # -d/dK ln det(I + T K)/2 = -r P r/2
     d_gram = np.zeros((n, n))
     d_gram[np.ix_(rows, rows)] = -0.5 * root[:, None] * P * root
