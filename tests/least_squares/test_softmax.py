@@ -84,3 +84,15 @@ def test_many_rows_are_thinned():
     expected = SoftmaxFit().fit(logits[::2], labels[::2], weight[::2])
     assert_allclose(B, expected[0])
     assert_allclose(c, expected[1])
+
+
+def test_rows_of_large_weight_do_not_hide_the_others():
+    # A relative tolerance of a value of 1e10 nats left out what rows of weight 1 say.
+    logits, labels, weight = problem(n=60)
+    weight[:20] *= 1e10
+    B, c = SoftmaxFit().fit(logits, labels, weight)
+    residual = -weight[:, None] * np.exp(log_softmax(logits @ B + c, axis=1))
+    residual[np.arange(60), labels] += weight
+    gradient = np.vstack([logits.T @ residual - 10.0 * (B - np.eye(3)), residual.sum(axis=0) - c])
+    # 1e10 times the rounding of a probability is 1e-6 of a row; the slopes of the small rows are about one.
+    assert np.abs(gradient).max() < 0.1

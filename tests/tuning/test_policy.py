@@ -249,6 +249,6 @@ def test_rooms_have_no_tuned_constants_of_their_own():
         name for room in rooms for file in (root / room).rglob("*.py") for name in pattern.findall(file.read_text())
     }
     assert found == {
-        "BLOCK", "BLOCK_BYTES", "BLOCK_ROWS", "CLEAR", "CLOSE", "DIGITS", "EVIDENCES", "FORMAT", "MAX_BYTES",
-        "MAX_NEWTON", "N_LATENT, N_TOP, N_TAIL", "N_NODES", "STEP",
+        "BLOCK", "BLOCK_BYTES", "BLOCK_ROWS", "CLEAR", "CLOSE", "DIGITS", "EVIDENCES", "FORMAT", "LARGEST_HESSIAN",
+        "MAX_BYTES", "MAX_NEWTON", "N_LATENT, N_TOP, N_TAIL", "N_NODES", "STEP", "UNSEEN",
     }  # fmt: skip

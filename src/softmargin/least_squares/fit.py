@@ -94,9 +94,9 @@ def fit_least_squares(
     rng = check_random_state(random_state)
     path: list[dict[str, Any]] = []
     part = rows.sample(policy.search_rows, rng)
-    objective = LooObjective(
-        DenseRows(part.X, part.Y, part.weight, part.whole), part.labels, space, "dense", path, callback
-    )
+    inputs_of_part, group = part.distinct()
+    seen = DenseRows(inputs_of_part, part.Y, part.weight, part.whole, group)
+    objective = LooObjective(seen, part.labels, space, "dense", path, callback)
     z = climb(objective, space.start, policy.search_iter)
     if len(part) < len(rows) and len(space.scales):
         z = max((z, climb(objective, space.short_start, policy.search_iter)), key=lambda z: objective(z).value)
@@ -177,9 +177,10 @@ def _pilot(rows: LabelledRows, kernel: Kernel, z: Array, Z: Any, policy: LeastSq
 def _dense_machine(rows: LabelledRows, space: SearchSpace, z: Array, path: list[dict[str, Any]]) -> LeastSquaresMachine:
     """One exact regression on all rows."""
     kernel, noise_variance = space.kernel_at(z[:-2]), float(np.exp(z[-2]))
-    ridge = DenseRidge.solve(gram(kernel, rows.X), rows.Y, rows.weight, noise_variance, whole=rows.whole)
-    reduction = DenseReduction(np.sqrt(rows.weight / noise_variance), ridge.factor)
-    basis = np.empty((0, len(rows))) if rows.precomputed else rows.X
+    X, group = rows.distinct()
+    ridge = DenseRidge.solve(gram(kernel, X), rows.Y, rows.weight, noise_variance, whole=rows.whole, group=group)
+    reduction = DenseReduction(np.sqrt(ridge.weight / noise_variance), ridge.factor)
+    basis = np.empty((0, len(rows))) if rows.precomputed else X
     return read_out(rows, space.policy, kernel, z, ridge.M, basis, ridge.A, reduction, path)
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from softmargin._linalg import Array
 from softmargin.least_squares.softmax import Labels
@@ -41,6 +42,17 @@ class LabelledRows:
         """Some of the rows (and the columns of a Gram matrix)."""
         X = self.X[index][:, index] if self.precomputed else self.X[index]
         return replace(self, X=X, labels=self.labels[index], weight=self.weight[index])
+
+    def distinct(self) -> tuple[Any, Any]:
+        """Distinct inputs of shape (u, d), and the number of each row's input, shape (n,).
+
+        Merged rows of equal inputs are neighbours. Of a Gram matrix every row is its own input.
+        """
+        if self.precomputed:
+            return self.X, np.arange(len(self))
+        gap = self.X[1:] - self.X[:-1]
+        new = np.append(True, np.diff(gap.indptr) > 0 if issparse(gap) else np.any(gap, axis=1))
+        return self.X[np.flatnonzero(new)], np.cumsum(new) - 1
 
     def local(self) -> LocalRows:
         """The rows as a source of sums over blocks."""

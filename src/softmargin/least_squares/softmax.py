@@ -5,18 +5,26 @@ While the kernel is learnt, B = I and c = 0. Then B = I + Delta and c maximise t
     sum_i w_i ln softmax(b M B + c)_{i, y_i} - lambda |Delta|^2 / 2 - lambda_c |c|^2 / 2.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_solve
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-from softmargin._linalg import Array
+from softmargin._linalg import Array, shifted_cholesky
 from softmargin.policy import SoftmaxPolicy
 
 Labels = NDArray[np.intp]
+Loss = Callable[[Array], tuple[float, Array]]
+
+UNSEEN = 1e-3
+"""Nats that a relative tolerance may leave: rows of large weight must not hide what the others say."""
+LARGEST_HESSIAN = 1e9
+"""Products in a Hessian up to which Newton's method goes on from there."""
 
 
 class LinkValue(NamedTuple):
@@ -50,6 +58,40 @@ def _residual(log_p: Array, labels: Labels, weight: Array) -> Array:
     residual = -np.exp(log_p)
     residual[np.arange(len(labels)), labels] += 1.0
     return residual * weight[:, None]
+
+
+def _hessian(u: Array, logits: Array, weight: Array) -> Array:
+    """Of -sum_i w_i ln softmax(b M B + c)_{i, y_i} in u = (Delta, c), shape (K^2 + K,) twice."""
+    K = logits.shape[1]
+    p = np.exp(log_softmax(logits + logits @ u[:-K].reshape(K, K) + u[-K:], axis=1))
+    X = np.column_stack([logits, np.ones(len(p))])
+    # sum_i w_i (diag(p) - p p')_kl x_i x_i', first by classes, then in the order of u.
+    blocks = np.empty((K + 1, K, K + 1, K))
+    for k in range(K):
+        for m in range(K):
+            curvature = weight * p[:, k] * (float(k == m) - p[:, m])
+            blocks[:, k, :, m] = (X * curvature[:, None]).T @ X
+    return blocks.reshape(K * K + K, K * K + K)
+
+
+def _newton(loss: Loss, hessian: Callable[[Array], Array], u: Array, max_iter: int = 50) -> Array:
+    """Go on to the minimum of a convex function by steps that are shortened until it falls."""
+    value, gradient = loss(u)
+    for _ in range(max_iter):
+        step = -cho_solve((shifted_cholesky(hessian(u)), True), gradient)
+        gain = -0.5 * float(gradient @ step)
+        length = 1.0
+        while length > 1e-6:
+            trial, slope = loss(u + length * step)
+            if trial < value - 1e-4 * length * gain:
+                break
+            length *= 0.5
+        else:
+            break  # Rounding is all that is left.
+        u, value, gradient = u + length * step, trial, slope
+        if gain < 1e-3 * UNSEEN:
+            break
+    return u
 
 
 @dataclass(frozen=True)
@@ -94,7 +136,11 @@ class SoftmaxFit(SoftmaxPolicy):
         B, c = (np.eye(K), np.zeros(K)) if start is None else start
         options = {"maxiter": 200, "ftol": 1e-9, "gtol": 1e-6 * max(1.0, float(weight.sum()))}
         first = np.concatenate([(B - np.eye(K)).ravel(), c])
-        u = minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x
+        found = minimize(loss, first, jac=True, method="L-BFGS-B", options=options)
+        u = found.x
+        if options["ftol"] * found.fun > UNSEEN and len(labels) * K**4 <= LARGEST_HESSIAN:
+            penalties = np.repeat([penalty, self.offset_penalty], [K * K, K])
+            u = _newton(loss, lambda u: _hessian(u, logits, weight) + np.diag(penalties), u)
         return np.eye(K) + u[:-K].reshape(K, K), u[-K:]
 
     def cross_fit(
