@@ -281,3 +281,12 @@ def test_newton_converges_where_noise_is_small_against_the_kernel():
     slope = StudentT(scale=0.005, df=11.0).derivatives(y, mode.mean).slope
     assert mode.converged and mode.n_iter < 30
     np.testing.assert_allclose(mode.beta, slope, rtol=1e-5)
+
+
+@pytest.mark.parametrize("likelihood", [Hinge(2.0), SquaredHinge(2.0), EpsilonInsensitive(2.0, 0.2)], ids=str)
+def test_predictions_have_more_digits_than_the_search(likelihood):
+    K, y = small_problem(likelihood)
+    loose = MAP(tol=1e-2)
+    exact, found = MAP(tol=1e-13).infer(K, y, likelihood).mean, loose.for_prediction().infer(K, y, likelihood).mean
+    assert np.abs(found - exact).max() < 0.02
+    assert loose.for_prediction().tol == pytest.approx(1e-4)

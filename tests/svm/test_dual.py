@@ -41,3 +41,12 @@ def test_cold_start_above_the_small_size(C):
     assert solution.converged
     assert solution.measure.relative <= 1e-6
     assert np.all(problem.clip(solution.beta) == solution.beta)
+
+
+def test_rounds_that_gain_nothing_end():
+    # With bounds of 1e12 the gap stays where rounding leaves it, for a thousand rounds.
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((8, 2))
+    K, y = 50 * rbf(X, 1.0) + 0.3, np.where(np.arange(8) % 5 == 0, 1.0, -1.0)
+    iterations = [solve_dual(K, Hinge(C).dual(y, np.full(8, 1e12)), tol=1e-12).n_iter for C in (1.0, 3.0, 10.0)]
+    assert max(iterations) < 200

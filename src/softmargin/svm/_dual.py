@@ -21,6 +21,8 @@ SMALL = 512
 """Working sets start at this size: the block then fits a 2 MB cache."""
 NEWTON_COST = 1000
 """A Newton step on |F| weights costs about as much as |F|^3 / (NEWTON_COST m) pair steps on m rows."""
+PATIENCE = 30
+"""Rounds over all rows that do not cut the gap, after which rounding is all that is left."""
 SETTLED = 0.2
 """Sweeps end when fewer than this share of the rows are free or violate the optimality conditions,"""
 SWEEP_GAIN = 0.95
@@ -65,12 +67,14 @@ def solve_dual(
     mean, fresh = _mean(gram, beta), True
     measure = problem.measure(beta, mean, gram.diag)
     sweeping = n > SMALL and not beta.any()
+    least, waited = measure.gap, 0
     for n_iter in range(max_iter + 1):
-        if not fresh and (measure.within(tol) or n_iter == max_iter):
+        ends = n_iter == max_iter or waited > PATIENCE
+        if not fresh and (measure.within(tol) or ends):
             # Rounding accumulates in the updated mean: claim nothing without computing it anew.
             mean, fresh = _mean(gram, beta), True
             measure = problem.measure(beta, mean, gram.diag)
-        if measure.within(tol) or n_iter == max_iter:
+        if measure.within(tol) or ends:
             break
         before, fresh = measure, False
         if sweeping:
@@ -80,6 +84,9 @@ def solve_dual(
             rows = _working_set(gram, problem, beta, mean)
             mean = _improve(gram, problem, beta, mean, rows, 0.3 * tol * measure.primal)
         measure = problem.measure(beta, mean, gram.diag)
+        # Where a round sees only some of the rows, the gap may wait for the others.
+        waited = 0 if n > SMALL or measure.gap < 0.999 * least else waited + 1
+        least = min(least, measure.gap)
         if sweeping:
             unsettled = int(np.count_nonzero(problem.free(beta) | (_violations(problem, beta, mean) > 0)))
             sweeping = unsettled > SETTLED * n and measure.gap < SWEEP_GAIN * before.gap
