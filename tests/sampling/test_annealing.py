@@ -81,3 +81,21 @@ def test_levels_are_bounded():
     with pytest.warns(ConvergenceWarning, match="annealing needs more than"):
         found = anneal(np.random.default_rng(0), reference, target, Schedule(n_islands=2, n_particles=8))
     assert len(found.levels) <= MOST_LEVELS + 21
+
+
+def test_levels_that_lose_all_particles_are_not_tried_again_and_again():
+    # The smallest step is already too large at weights of 1e12; forty trials of each of twelve moves found nothing.
+    class Counted(DataTarget):
+        calls = 0
+
+        def log_weight(self, f):
+            Counted.calls += 1
+            return super().log_weight(f)
+
+    y, K = np.array([1.0, -1.0, 1.0]), 1.0 + np.eye(3)
+    reference = Reference.prior(Spectrum.of(K))
+    target = Counted(y, LIKELIHOODS["hinge"](), np.full(3, 1e12))
+    schedule = Schedule(n_islands=2, n_particles=8, n_moves=12, sampler="slice")
+    with pytest.warns(ConvergenceWarning, match="annealing needs more than"):
+        anneal(np.random.default_rng(0), reference, target, schedule)
+    assert Counted.calls < 400

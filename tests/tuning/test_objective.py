@@ -137,11 +137,11 @@ def test_a_search_among_points_that_do_not_converge_gives_up():
     objective = make_objective()
     objective.inference = Lost()
     start = objective.coordinates.start
-    for step in range(POLICY.search.fallbacks):
+    for step in range(POLICY.search.failures):
         objective(start + 0.01 * step)
     # The same point again costs nothing.
     assert objective(start + 0.01 * step).posterior.method == "variational"
-    assert len(objective.path) == POLICY.search.fallbacks
+    assert len(objective.path) == POLICY.search.failures
     with pytest.raises(StopSearch):
         objective(start - 0.01)
 
@@ -155,5 +155,18 @@ def test_a_tenth_of_the_points_may_fail():
 
     objective = make_objective()
     objective.inference = Sometimes(tol=1e-4)
-    for step in range(12 * (POLICY.search.fallbacks + 3)):
+    for step in range(12 * (POLICY.search.failures + 3)):
         objective(objective.coordinates.start + 1e-3 * step)
+
+
+def test_half_of_the_points_may_fall_back():
+    class FallsBack(EP):
+        def infer(self, K, y, likelihood, weight=None, start=None):
+            return replace(super().infer(K, y, likelihood, weight, start), method="variational")
+
+    objective = make_objective()
+    objective.inference = FallsBack(tol=1e-4)
+    for step in range(POLICY.search.fallbacks):
+        objective(objective.coordinates.start + 1e-3 * step)
+    with pytest.raises(StopSearch):
+        objective(objective.coordinates.start - 1e-3)

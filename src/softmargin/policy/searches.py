@@ -42,10 +42,12 @@ class SearchPolicy:
     """Largest change of a log hyperparameter in one step of gradient ascent [ascent]."""
     patience: int = 15
     """Evaluations without a gain on held-out rows after which a search ends."""
-    fallbacks: int = 5
-    """Evaluations whose inference failed, and whose fallback did not converge either, after which a search ends at its
-    best point if they are more than a tenth of all: the values around it are no function that could be climbed
+    failures: int = 5
+    """Evaluations whose inference did not converge, nor what it fell back to, after which a search ends at its best
+    point if they are more than a tenth of all: the values around it are no function that could be climbed
     (`tests/fuzz`)."""
+    fallbacks: int = 25
+    """The same of evaluations whose inference fell back, if they are more than half of all (`tests/fuzz`)."""
     one_thread_rows: int = 1000
     """Rows up to which a fit uses one BLAS thread: small matrices gain nothing from more [evaluation]."""
     temperature_sd: float = 0.5

@@ -29,6 +29,11 @@ MOST_LEVELS, LAST_STEP = 200, 0.2
 MOST_TRIALS = 8_000
 """Evaluations of the weight, each for all particles, after which the same is done. Hinges of up to 400 rows take at
 most 3,700; slices that shrink forty times at every step find nothing."""
+MOST_SHRINKS = 25, 34
+"""Trials for each slice step, at the first level and later, after which the same is done. Hinges of up to 300 rows take
+about 10 and at most 19; at weights of 1e12 it is 28 at first and all forty soon."""
+LEAST_STEP = 1e-8
+"""Smallest step from level to level. Where even that loses most particles, as at weights of 1e12, the same is done."""
 
 
 @dataclass
@@ -41,6 +46,7 @@ class _Rotations:
     step_size: float = 0.5
     acceptance: float = 1.0
     n_trials: int = 0
+    stuck: bool = False
 
     def start(self, z: Array) -> rotation.State:
         """The state of particles at `z`."""
@@ -65,15 +71,20 @@ class _Slices:
     n_moves: int
     acceptance: float = 1.0
     n_trials: int = 0
+    stuck: bool = False
+    """Whether slices had to shrink so often, at the first level or later, that particles hardly move."""
 
     def start(self, z: Array) -> elliptical.State:
         """The state of particles at `z`."""
         return elliptical.init(self.reference, self.target, z)
 
     def __call__(self, rng: np.random.Generator, state: elliptical.State, b: float) -> elliptical.State:
+        before = self.n_trials
         for _ in range(self.n_moves):
             state, info = elliptical.step(rng, state, self.reference, self.target, power=b)
             self.n_trials += 1 + int(info.n_shrink.max())
+        allowed = MOST_SHRINKS[before > 0] * self.n_moves
+        self.stuck = self.stuck or self.n_trials - before > allowed
         return state
 
 
@@ -151,8 +162,11 @@ def anneal(
     while b < 1:
         residual = state.residual.reshape(shape)
         new = _next_level(residual, b, schedule.ess) if schedule.levels is None else schedule.levels[len(levels)]
-        if schedule.levels is None and (len(levels) >= MOST_LEVELS or moves.n_trials > MOST_TRIALS):
-            new, hurried = min(max(new, b + LAST_STEP), 1.0), True
+        lost = len(levels) >= MOST_LEVELS or moves.n_trials > MOST_TRIALS or moves.stuck
+        lost = lost or new <= b + LEAST_STEP
+        if hurried or (schedule.levels is None and lost):
+            # Moves that find nothing need not be tried again and again.
+            new, hurried, moves.n_moves = min(max(new, b + LAST_STEP), 1.0), True, 1
         log_w = (new - b) * residual
         log_z += logsumexp(log_w, axis=1) - np.log(shape[1])
         state = state.take(_resample(rng, log_w))
@@ -161,7 +175,8 @@ def anneal(
         state = moves(rng, state, b)
     if hurried:
         warnings.warn(
-            f"annealing needs more than {MOST_LEVELS} levels or {MOST_TRIALS} evaluations: the evidence is unreliable. "
+            f"annealing needs more than {MOST_LEVELS} levels or {MOST_TRIALS} evaluations, levels less than "
+            f"{LEAST_STEP:g} apart, or particles that hardly move: the evidence is unreliable. "
             "The weights, C or the kernel's amplitude are extreme: lower them, or give Schedule(levels=...)",
             ConvergenceWarning,
             stacklevel=2,
@@ -181,7 +196,7 @@ def _next_level(residual: Array, b: float, wanted: float) -> float:
     if excess(1.0) >= 0:
         return 1.0
     new = float(brentq(excess, b, 1.0, xtol=1e-10))
-    return max(new, b + 1e-8)
+    return max(new, b + LEAST_STEP)
 
 
 def _resample(rng: np.random.Generator, log_w: Array) -> Array:

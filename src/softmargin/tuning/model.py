@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
+from softmargin._checks import clear_of_indefinite
 from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
 from softmargin.inference import MAP, LatentPosterior, Posterior
@@ -70,7 +71,8 @@ class LatentModel:
         if self.solved != "later":
             return self.solved
         rows = self.rows
-        return MAP(gradients=False).infer(gram(self.kernel, rows.X), rows.y, self.likelihood, rows.weight)
+        with clear_of_indefinite(self.kernel):
+            return MAP(gradients=False).infer(gram(self.kernel, rows.X), rows.y, self.likelihood, rows.weight)
 
     def blocks(self, X: Any) -> Iterator[tuple[slice, Array, Callable[[], Array]]]:
         """Yield (rows, k(X, basis), a function that gives k(x, x)) so that memory does not grow with X."""

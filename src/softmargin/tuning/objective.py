@@ -59,7 +59,9 @@ class Objective(ScaledObjective):
     """The last one whose inference fell back: a climb that starts there asks for it twice."""
     _calls: int = field(default=0, repr=False)
     _failures: int = field(default=0, repr=False)
-    """Calls whose inference fell back and did not converge either."""
+    """Calls whose inference did not converge, nor what it fell back to."""
+    _fallbacks: int = field(default=0, repr=False)
+    """Calls whose inference fell back."""
 
     @property
     def names(self) -> list[str]:
@@ -96,11 +98,13 @@ class Objective(ScaledObjective):
 
     def memory(self) -> Any:
         """What later evaluations depend on (a checkpoint keeps it)."""
-        return self._last, self._best, list(self.path), self._failed, self._calls, self._failures
+        counts = self._calls, self._failures, self._fallbacks
+        return self._last, self._best, list(self.path), self._failed, counts
 
     def restore(self, memory: Any) -> None:
         """Go on as if the evaluations before `memory` had been made here."""
-        self._last, self._best, path, self._failed, self._calls, self._failures = memory
+        self._last, self._best, path, self._failed, counts = memory
+        self._calls, self._failures, self._fallbacks = counts
         self.path[:] = path
 
     def fingerprint(self) -> str:
@@ -129,10 +133,12 @@ class Objective(ScaledObjective):
 
     def _give_up(self, evaluation: Evaluation) -> None:
         """End a search among points at which nothing converges, each of which costs as much as a hundred others."""
-        posterior = evaluation.posterior
+        posterior, policy = evaluation.posterior, POLICY.search
         self._calls += 1
-        self._failures += not posterior.converged and posterior.method != self.inference.name
-        if self._failures > max(POLICY.search.fallbacks, self._calls // 10):
+        self._failures += not posterior.converged
+        self._fallbacks += posterior.method != self.inference.name
+        failed = self._failures > max(policy.failures, self._calls // 10)
+        if failed or self._fallbacks > max(policy.fallbacks, self._calls // 2):
             stop = StopSearch()
             stop.evaluation = evaluation
             raise stop

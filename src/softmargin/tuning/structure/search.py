@@ -153,7 +153,8 @@ class StructureSearch:
     def _with_switches(self, objective: Objective, start: Array, bounds: Array) -> SearchResult:
         short = replace(self.search, max_iter=min(self.trial_iter, self.search.max_iter))
         best = self.search.maximise(objective, start, bounds)
-        for _ in range(self.max_rounds):
+        # Who asks for few iterations does not ask for many climbs.
+        for _ in range(min(self.max_rounds, self.search.max_iter)):
             switches = [] if best.stopped else self.switches(objective, best.best, bounds)[: self.tries]
             trials: list[SearchResult] = []
             for switch in switches:
