@@ -167,3 +167,12 @@ def test_without_log_prob_the_error_says_so():
 
     with pytest.raises(TypeError, match="Empty must define log_prob"):
         Empty().tilted_moments(np.ones(1), np.zeros(1), np.ones(1))
+
+
+@pytest.mark.parametrize("method", ["expected_log_prob", "tilted_moments"])
+def test_a_gaussian_narrower_than_the_rounding_of_its_mean_is_a_point(method):
+    # No panel had a node between its ends: "cannot reshape array of size 0".
+    likelihood, y, m = bare(Logistic(1.0)), np.ones(2), np.array([3e6, -3e6])
+    found = getattr(likelihood, method)(y, m, np.full(2, 1e-24), None)
+    assert_allclose(found[0], likelihood.log_prob(y, m), rtol=1e-9, atol=1e-6)
+    assert all(np.all(np.isfinite(part)) for part in found)

@@ -6,6 +6,8 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Exponentiation, Ker
 
 from softmargin.kernels._columns import ColumnKernel
 
+LARGEST = float(np.finfo(float).max)
+
 
 def scale_kernel(kernel: Kernel, factor: float) -> Kernel:
     """Return factor x kernel with the same free parameters in the same order.
@@ -14,9 +16,9 @@ def scale_kernel(kernel: Kernel, factor: float) -> Kernel:
     """
     if isinstance(kernel, ConstantKernel):
         bounds = kernel.constant_value_bounds
-        return ConstantKernel(kernel.constant_value * factor, _scale_bounds(bounds, factor))
+        return ConstantKernel(_scaled(kernel.constant_value, factor), _scale_bounds(bounds, factor))
     if isinstance(kernel, WhiteKernel):
-        return WhiteKernel(kernel.noise_level * factor, _scale_bounds(kernel.noise_level_bounds, factor))
+        return WhiteKernel(_scaled(kernel.noise_level, factor), _scale_bounds(kernel.noise_level_bounds, factor))
     if isinstance(kernel, Sum):
         return Sum(scale_kernel(kernel.k1, factor), scale_kernel(kernel.k2, factor))
     if isinstance(kernel, Product) and _absorbs(kernel.k1):
@@ -47,5 +49,13 @@ def _absorbs(kernel: Kernel) -> bool:
     return isinstance(kernel, ConstantKernel | WhiteKernel)
 
 
+def _scaled(value: float, factor: float) -> float:
+    return min(float(value) * float(factor), LARGEST)
+
+
 def _scale_bounds(bounds: object, factor: float) -> object:
-    return bounds if isinstance(bounds, str) else np.asarray(bounds, dtype=float) * factor
+    if isinstance(bounds, str):
+        return bounds
+    # Units of 1e90 of the target and 1e-90 of an input: an amplitude has the square of their ratio.
+    with np.errstate(over="ignore"):
+        return np.minimum(np.asarray(bounds, dtype=float) * factor, LARGEST)

@@ -23,6 +23,9 @@ from softmargin.likelihoods.integrals.quadrature import (
     tilted_panels,
 )
 
+NARROWEST = 1e-13
+"""Standard deviation over the mean below which panels have no nodes between their ends."""
+
 
 def tilted_moments(likelihood: Any, y: Array, m: Array, v: Array, weight: Array | None) -> TiltedMoments:
     """ln Z of N(f; m, v) p(y | f)^w and its derivatives; rows of weight zero give zeros."""
@@ -130,7 +133,7 @@ def tilted_slopes(likelihood: Any, y: Array, m: Array, v: Array, weight: Array |
 
 
 def _rows(y: Array, m: Array, v: Array, weight: Array | None) -> tuple[Array, Array, Array, Array]:
-    """Float arrays of one shape (n,)."""
+    """Float arrays of one shape (n,); a Gaussian narrower than the rounding of its mean is as wide as some of that."""
     w = power(weight)
     y, m, v, w = (np.asarray(a, dtype=float) for a in np.broadcast_arrays(y, m, v, w))
-    return y, m, v, w
+    return y, m, np.maximum(v, (NARROWEST * m) ** 2), w
