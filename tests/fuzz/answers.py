@@ -15,11 +15,15 @@ class Wrong(AssertionError):
 class Differs(Wrong):
     """Answers that should agree but for rounding."""
 
+    def __init__(self, what: str, gap: float = 0.0):
+        super().__init__(what)
+        self.gap = gap
 
-def require(condition: Any, what: str, error: type[Wrong] = Wrong) -> None:
+
+def require(condition: Any, what: str) -> None:
     """Raise unless a condition holds."""
     if not bool(np.all(condition)):
-        raise error(what)
+        raise Wrong(what)
 
 
 def ask(model: Any, new: Any, *, with_variance: bool = True) -> dict[str, np.ndarray]:
@@ -96,7 +100,8 @@ def compare(found: dict[str, np.ndarray], expected: dict[str, np.ndarray], toler
         gap = np.abs(found[name] - value).reshape(len(value), -1)
         with np.errstate(invalid="ignore", divide="ignore"):
             size = np.where(gap == 0, 0.0, gap / unit)
-        error = Differs if tolerance > 0 else Wrong
-        require(size <= tolerance, f"{what}: {name} differs by {size.max():.2g}", error)
         largest = max(largest, float(size.max(initial=0.0)))
+        if not np.all(size <= tolerance):
+            message = f"{what}: {name} differs by {size.max():.2g}"
+            raise Differs(message, largest) if tolerance > 0 else Wrong(message)
     return largest

@@ -20,6 +20,21 @@ KNOWN = (
     Case(estimator="svr", seed=33042, rows=7, x_exponent=9, kernel="power", settings=(("inference", "mean_field"), ("epsilon", 0.0))),
     # A kernel that is no covariance function, sampled: a bare LinAlgError.
     Case(estimator="svr", seed=236, columns=("normal", "normal", "normal"), kernel="ExpSineSquared", settings=(("inference", "hmc"), ("nugget", 0.1), ("gross_errors", "keep"))),
+    # k-means++ drew rows by their place, which followed the order of the columns.
+    Case(seed=342347, columns=("normal", "normal"), settings=(("inference", "sparse"), ("search", None), ("n_inducing", 3)), relation="column_order"),
+    # A Laplace variance of exactly zero, by cancellation.
+    Case(seed=506, rows=10, weights="huge", container="zero_csr", settings=(("inference", "laplace"), ("loss", "probit"), ("C", 30.0), ("search", None))),
+    # A softmax that ended by a relative tolerance of 1e10 nats, and conflicting labels whose coefficients cancelled.
+    Case(rows=14, columns=("normal", "copy", "heavy"), classes=5, balance="singleton", weights="mixed", settings=(("loss", "least_squares"),), relation="column_order"),
+    Case(seed=150488, rows=8, columns=("binary",), classes=5, labels="bool", balance="rare", weights="huge", settings=(("inference", "ep"), ("loss", "least_squares"), ("search", None), ("hyperprior", None), ("class_weight", "balanced")), relation="shift"),
+    # A duality gap of 1e-6 leaves 1e-3 of the latent values.
+    Case(seed=7779, rows=9, columns=("normal", "normal"), x_exponent=-90, classes=3, labels="float", settings=(("inference", "map"), ("loss", "squared_hinge"), ("search", None), ("multi_class", "ovo")), relation="column_order"),
+    # An amplitude in units of 1e90 over 1e-90, squared.
+    Case(estimator="svr", seed=855, rows=8, columns=("integer",), x_exponent=-90, y_exponent=90, copies="conflict", new="training", kernel="linear", settings=(("inference", "variational"), ("search", None))),
+    # A support vector machine that is solved when it is asked for, with a kernel that is no covariance.
+    Case(seed=19317, rows=13, columns=("normal", "collinear", "normal"), labels="str", balance="rare", copies="conflict", weights="huge", kernel="ExpSineSquared", settings=(("inference", "ep"), ("loss", "logistic"), ("C", 30.0), ("search", None), ("hyperprior", None), ("multi_class", "ovr"), ("probability", "map"), ("class_weight", "balanced"))),
+    # Interpolation: what rounding of the inputs does already.
+    Case(estimator="svr", seed=2097, rows=11, columns=("copy",), target="skewed", container="fortran", settings=(("inference", "map"), ("C", 1000000.0), ("search", None), ("epsilon", 0.0), ("center", None)), relation="shift"),
 )  # fmt: skip
 """Cheap ones."""
 
@@ -33,5 +48,14 @@ DEAR = (
     Case(seed=691260, rows=2, balance="rare", copies="conflict", weights="mixed", new="very_far", kernel="matern32", settings=(("inference", "hmc"), ("loss", "squared_hinge"), ("C", 1000.0), ("search", None), ("multi_class", "ovo")), relation="scale"),
     # Newton's method at a noise that is small against the kernel, a thousand steps at every evaluation.
     Case(estimator="svr", seed=10000, rows=2, columns=("normal", "normal", "copy"), y_exponent=-9, kernel="matern32", settings=(("inference", "laplace"), ("loss", "student_t"), ("search", "sample"), ("max_iter", 2), ("n_restarts", 1), ("hyperprior", None), ("center", None)), relation="column_order"),
+    # Searches most of whose inferences fall back, or never converge.
+    Case(seed=681138, rows=11, columns=("binary",), classes=5, labels="float", balance="rare", weights="huge", new="far", settings=(("inference", "sparse"), ("loss", "squared_hinge"), ("C", 0.01), ("max_iter", 4), ("n_inducing", 10), ("multi_class", "ovr"), ("class_weight", "balanced")), relation="same_seed"),
+    Case(seed=186, rows=2, columns=("normal", "normal", "normal"), x_exponent=90, labels="str", balance="rare", weights="mixed", container="frame", new="far", kernel="ARD", settings=(("inference", "variational"), ("search", "sample"), ("max_iter", 1), ("hyperprior", None), ("probability", "map")), relation="row_order"),
+    # A thousand rounds of the dual's solver that gain nothing.
+    Case(seed=2653, rows=8, columns=("binary", "normal", "normal"), labels="float", balance="rare", weights="huge", settings=(("inference", "laplace"), ("criterion", "svm_loo"), ("search", "random_walk"), ("max_iter", 4), ("hyperprior", None)), relation="save"),
+    # Annealing whose smallest level loses all particles.
+    Case(seed=72114, rows=14, columns=("collinear", "constant", "normal"), classes=5, labels="str", balance="rare", copies="conflict", weights="mixed", settings=(("inference", "map"), ("criterion", "conditional_evidence"), ("search", "random_walk"), ("max_iter", 3), ("multi_class", "ovo")), relation="shift"),
+    # A Gaussian narrower than the rounding of its mean had no panels.
+    Case(seed=37, rows=10, columns=("collinear", "collinear"), x_shift=1000000.0, labels="str", copies="conflict", weights="huge", kernel="poly", settings=(("inference", "laplace"), ("loss", "probit"), ("C", 1.0), ("search", "random_walk"), ("max_iter", 1)), relation="row_order"),
 )  # fmt: skip
 """Those that take seconds."""

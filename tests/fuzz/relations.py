@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import softmargin
 
-from .answers import ask, compare
+from .answers import Differs, ask, compare
 from .case import TABLES, Case
 from .kernels import STATIONARY
 from .problem import Problem, make_estimator, new_rows, on_disk, training_rows
@@ -30,6 +30,10 @@ ROUGH = 0.2
 """Through inducing points a search ends when an iteration gains less than 0.1 nats (`POLICY.size.refine_tol`)."""
 SAMPLED = 0.25
 """Draws that R-hat and an effective number of 400 allow: five standard errors; another order draws other numbers."""
+ROUNDED = 4.0
+"""Times what a change of the inputs by rounding alone does, which a relation may leave where the system is
+ill-conditioned. Searches at weights of 1e12 climb values of 1e13 nats, whose last digits are hundredths of a nat, and
+take other ways; interpolation (C = 1e6) multiplies epsilon by the condition number of K."""
 EXTREME = 0.2
 """The same where weights of 1e12 leave few digits of the objective, or where standard deviations are tiny by them."""
 
@@ -78,7 +82,28 @@ def check_relation(case: Case, problem: Problem, model: Any, expected: Answers) 
     if case.kernel == "ExpSineSquared" and case.new in ("far", "very_far"):
         # The phase of 1e30 periods has no digits.
         return None
-    return None if relation is None else relation(case, problem, model, expected)
+    if relation is None:
+        return None
+    try:
+        return relation(case, problem, model, expected)
+    except Differs as error:
+        if not _is_ill_conditioned(case) or error.gap > ROUNDED * _sensitivity(case, problem, expected):
+            raise
+        return None
+
+
+def _sensitivity(case: Case, problem: Problem, expected: Answers) -> float:
+    """How far the answers move if each column of the inputs, and the targets, are multiplied by 1 + up to 64 epsilon.
+
+    That is the rounding of a shift by 64, and no algorithm can promise more. Equal inputs stay equal.
+    """
+    rng, moved = np.random.default_rng(case.seed), [0.0]
+    for _ in range(3):
+        factors = 1 + np.finfo(float).eps * rng.integers(-64, 65, problem.X.shape[1])
+        y = problem.y if case.is_classifier else problem.y * (1 + np.finfo(float).eps * rng.integers(-64, 65))
+        found = answers(case, problem, fit(case, replace(problem, X=problem.X * factors, y=y)))
+        moved.append(compare(found, expected, np.inf, "inputs times 1 + epsilon"))
+    return max(moved)
 
 
 def _same_seed(case: Case, problem: Problem, model: Any, expected: Answers) -> float | None:
