@@ -1,7 +1,7 @@
 """Gross errors in the inputs: one entry in a hundred moved by 15 standard deviations, on development sets.
 
 Log loss of the default and of its members with clean and with spoilt inputs (training and test rows alike), 400 rows,
-two seeds. The warped member sees normal scores of the columns whose skew or kurtosis is large (`POLICY.stack`).
+two seeds. The additive member sees normal scores of the columns whose skew or kurtosis is large (`POLICY.stack`).
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from softmargin import BayesianSVC
 
 SETS = ("pima", "australian", "vehicle", "segment")
 ROWS, SEEDS, SHARE, SIZE = 400, (40, 41), 0.01, 15.0
-MEMBERS = ("hinge", "least_squares", "least_squares_warped")
+MEMBERS = ("hinge", "least_squares", "least_squares_additive")
 
 
 def spoil(X: np.ndarray, unit: np.ndarray, rng: np.random.RandomState) -> np.ndarray:

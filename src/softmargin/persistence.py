@@ -30,7 +30,7 @@ from softmargin._version import __version__
 from softmargin.criteria import CRITERIA
 from softmargin.estimators import BayesianSVC, BayesianSVR
 from softmargin.inference import INFERENCES
-from softmargin.kernels import ColumnKernel, PrecomputedKernel, RowScale, TiedKernel
+from softmargin.kernels import Anova, ColumnKernel, PrecomputedKernel, RowScale, TiedKernel
 from softmargin.likelihoods import LIKELIHOODS
 from softmargin.search import SEARCHES
 
@@ -79,7 +79,7 @@ def _own_types() -> set[str]:
         for kind in vars(module).values()
         if isinstance(kind, type) and kind.__module__ == module.__name__ and _is_record(kind)
     }
-    kinds = {BayesianSVC, BayesianSVR, ColumnKernel, PrecomputedKernel, RowScale, TiedKernel, *registered, *records}
+    kinds = {BayesianSVC, BayesianSVR, Anova, ColumnKernel, PrecomputedKernel, RowScale, TiedKernel, *registered, *records}
     return {_name(kind) for kind in kinds if isinstance(kind, type)}
 
 

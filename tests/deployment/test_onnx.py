@@ -43,7 +43,7 @@ def check_numbers(model):
 
 def test_the_default_of_two_classes():
     model = BayesianSVC().fit(X, Y)
-    assert {m.name for m in model.members_} == {"hinge", "least_squares", "least_squares_warped"}
+    assert {m.name for m in model.members_} == {"hinge", "least_squares", "least_squares_additive"}
     check_classes(model)
 
 

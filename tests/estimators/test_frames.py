@@ -159,7 +159,7 @@ def test_the_stack_warps_numbers_only_and_learns_many_classes():
     frame["price"] = np.exp(2 * np.random.default_rng(1).normal(size=60))
     classes = np.digitize(score, [0, 1.5])
     model = BayesianSVC().fit(frame, classes)
-    assert [member.name for member in model.members_] == ["least_squares", "least_squares_warped"]
+    assert [member.name for member in model.members_] == ["least_squares", "least_squares_additive"]
     assert list(model.members_[1].warp.tables) == [len(model.encoder_.layout.groups) - 1]
     assert model.relevance_.shape == model.importance_.shape == (4,)
     assert model.score(frame, classes) > 0.6

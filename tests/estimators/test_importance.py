@@ -151,7 +151,7 @@ def test_a_warped_column_by_the_chain_rule():
     assert np.all(slope[:, 1] == 1)
     y = (z[:, 0] + 0.3 * rng.standard_normal(400) > 0).astype(int)
     member = BayesianSVC().fit(X[:60, :1], y[:60]).members_[-1]
-    assert member.name == "least_squares_warped"
+    assert member.name == "least_squares_additive"
     inside = differences(lambda u: member.machine.log_odds(u)[:, None], member.warp(X[:60, :1]))
     expected = inside * member.warp.slope(X[:60, :1])[:, None, :]
     np.testing.assert_allclose(member.slopes(X[:60, :1]), expected, rtol=1e-5, atol=1e-6)

@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
-from softmargin.kernels import ColumnKernel, TiedKernel
+from softmargin.kernels import Anova, ColumnKernel, TiedKernel
 
 ARD = np.array([0.7, 1.9, 4.0])
 
@@ -32,6 +32,10 @@ LEAVES: dict[str, Kernel] = {
     "tied": TiedKernel(RBF(ARD[:2]), (0, 1, 1)),
     "tied_matern": TiedKernel(Matern(ARD[:2], nu=1.5), (1, 0, 1)),
     "tied_fixed": TiedKernel(RBF(ARD[:2], "fixed"), (0, 1, 1)),
+    "anova": Anova(1.4, interaction=0.6),
+    "anova_ard": Anova(ARD, interaction=0.6),
+    "anova_fixed": Anova(ARD, "fixed"),
+    "tied_anova": TiedKernel(Anova(ARD[:2], interaction=0.3), (0, 1, 1)),
     "columns": ColumnKernel(RBF(ARD[:2]), [2, 0]),
     "column_by_name": ColumnKernel("rbf", 1),
     "foreign_matern": Matern(1.4, nu=0.8),
@@ -50,6 +54,7 @@ COMPOSITIONS: dict[str, Kernel] = {
     "white_factor": WhiteKernel(0.3) * RBF(1.0) + RBF(ARD),
     "columns_inside": ColumnKernel(ConstantKernel(2.0) * Matern(ARD[:2], nu=2.5) + DotProduct(0.4), [1, 2]) ** 2
     + ConstantKernel(0.3) * ColumnKernel("linear", [0]) * TiedKernel(RBF(ARD[:2]), (0, 0, 1)),
+    "anova_inside": ConstantKernel(0.8) * Anova(ARD, interaction=0.3) + ConstantKernel(0.2),
     "columns_in_columns": ColumnKernel(ColumnKernel(RBF(0.7), [1]) + WhiteKernel(0.2), [2, 0]),
     "all_constant": ConstantKernel(2.0) * ConstantKernel(0.3) + ConstantKernel(1.0),
 }

@@ -20,11 +20,11 @@ from sklearn.gaussian_process.kernels import (
 
 from softmargin._linalg import Array
 from softmargin.deployment.graph import Tensor
-from softmargin.kernels import ColumnKernel, RowScale, TiedKernel
+from softmargin.kernels import Anova, ColumnKernel, RowScale, TiedKernel
 from softmargin.machines.regression.noise_scale import NoiseScale
 
 KNOWN = (
-    "RBF, Matern (nu = 0.5, 1.5, 2.5), RationalQuadratic, DotProduct, ConstantKernel and WhiteKernel, of all or some "
+    "RBF, Matern (nu = 0.5, 1.5, 2.5), RationalQuadratic, Anova, DotProduct, ConstantKernel and WhiteKernel, of all or some "
     "columns, and their sums, products and integer powers"
 )
 
@@ -68,7 +68,19 @@ def _cross(kernel: Kernel, X: Tensor, basis: Array) -> Tensor:
         return (1.0 / scale_of(kernel, X)) * (1.0 / np.asarray(kernel.scale(basis)))[None, :]
     if type(kernel) is DotProduct:
         return X @ basis.T.copy() + float(kernel.sigma_0) ** 2
+    if type(kernel) is Anova:
+        return _anova(kernel, X, basis)
     return _profile(kernel, _squared_distances(kernel, X, basis))
+
+
+def _anova(kernel: Anova, X: Tensor, basis: Array) -> Tensor:
+    """prod_a [1 + w/(1 + u_a^2)]/(1 + w), shape (n, m)."""
+    scale, w = np.broadcast_to(np.asarray(kernel.length_scale, dtype=np.float64), basis.shape[1:]), kernel.interaction
+    K = X.graph.constant(np.full((1, len(basis)), (1.0 + w) ** -basis.shape[1]))
+    for a in range(basis.shape[1]):
+        u = (X.graph.call("Gather", X, np.array([a]), axis=1) - basis[None, :, a].copy()) / float(scale[a])
+        K = K * (w / (u * u + 1.0) + 1.0)
+    return K
 
 
 def _squared_distances(kernel: Kernel, X: Tensor, basis: Array) -> Tensor:

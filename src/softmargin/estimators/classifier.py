@@ -112,7 +112,8 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
     ----------
     classes_ : ndarray of shape (n_classes,)
     members_ : list of Member
-        The machines that predict: "hinge" (two classes, or without a stack), "least_squares", "least_squares_warped".
+        The machines that predict: "hinge" (two classes, or without a stack), "least_squares", and
+        "least_squares_additive" (ANOVA kernel) or, with many rows, "least_squares_warped".
     weights_ : ndarray of shape (n_members,)
         Their weights in the mixture of class probabilities; they sum to one.
     kernel_, C_, likelihood_, posterior_ : fitted kernel, C, likelihood and posterior

@@ -6,6 +6,7 @@ scikit-learn's `eval_gradient`: a search only ever needs the contraction sum_ij 
 (Gold & Sollich 2003, section 4; for a length scale per input it costs one matrix product).
 """
 
+from softmargin.kernels._anova import Anova
 from softmargin.kernels._check import check_kernel
 from softmargin.kernels._columns import ColumnKernel, TiedKernel
 from softmargin.kernels._layout import Layout, column_scales, make_kernel
@@ -32,6 +33,7 @@ from softmargin.kernels.evaluation.leaves import NoInputDerivativeError
 
 __all__ = [
     "KERNEL_NAMES",
+    "Anova",
     "CallableKernel",
     "Coefficients",
     "ColumnKernel",

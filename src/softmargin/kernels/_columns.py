@@ -83,7 +83,7 @@ class TiedKernel(_Wrapper):
 
     Parameters
     ----------
-    kernel : RBF or Matern
+    kernel : RBF, Matern or Anova
         With a length scale for each group.
     groups : tuple of int, of length n_columns
         Number of the length scale of each column; columns of one group share it.

@@ -14,6 +14,7 @@ from sklearn.gaussian_process.kernels import RBF, Exponentiation, Kernel, Matern
 
 from softmargin._linalg import Array
 from softmargin._typing import KernelLike
+from softmargin.kernels._anova import Anova
 from softmargin.kernels._columns import ColumnKernel, TiedKernel
 from softmargin.kernels._named import make_named
 
@@ -146,7 +147,7 @@ def _bound(kernel: Kernel, spread: Array, layout: Layout) -> Kernel:
 def _tied(kernel: Kernel, layout: Layout) -> Kernel:
     """A radial kernel with a length scale for each input, or for each column of the table, tied over their columns."""
     size, width = int(np.size(getattr(kernel, "length_scale", 1.0))), len(layout.groups)
-    if size in (1, width) or type(kernel) not in (RBF, Matern):
+    if size in (1, width) or type(kernel) not in (RBF, Matern, Anova):
         return kernel
     if size == len(layout.columns):
         return TiedKernel(kernel, layout.groups)

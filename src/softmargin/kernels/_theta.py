@@ -18,9 +18,10 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from softmargin._linalg import Array
+from softmargin.kernels._anova import Anova
 from softmargin.kernels._columns import ColumnKernel, TiedKernel
 
-PLAIN = (RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic, WhiteKernel)
+PLAIN = (Anova, RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic, WhiteKernel)
 """Leaves that hold nothing but their parameters."""
 
 

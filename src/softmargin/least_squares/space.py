@@ -13,12 +13,14 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Kernel, Matern
 
 from softmargin._linalg import Array
 from softmargin._typing import KernelLike
-from softmargin.kernels import Layout, PrecomputedKernel, contract_diag, diag, make_kernel, roles, theta_setter
+from softmargin.kernels import Anova, Layout, PrecomputedKernel, contract_diag, diag, make_kernel, roles, theta_setter
 from softmargin.policy import POLICY, LeastSquaresPolicy
 
 
 def default_kernel(spread: Array, policy: LeastSquaresPolicy, layout: Layout | None = None) -> Kernel:
-    """Offset + Matern-3/2 of variance one with a length scale for each input: s2 and b carry the scale.
+    """Offset + Matern-3/2 (or ANOVA) kernel of variance one with a length scale for each input.
+
+    s2 and b carry the scale.
 
     Parameters
     ----------
@@ -31,13 +33,17 @@ def default_kernel(spread: Array, policy: LeastSquaresPolicy, layout: Layout | N
     """
     if layout is not None and not layout.is_plain:
         return make_kernel(default_kernel(spread[layout.leaders], policy), len(spread), spread, layout)
-    unit = np.where(spread > 0, spread, 1.0) * np.sqrt(max(int(np.sum(spread > 0)), 1))
+    n_varying = max(int(np.sum(spread > 0)), 1)
+    unit = np.where(spread > 0, spread, 1.0) * n_varying**policy.crowding
     length_scale = unit * np.exp(policy.length_start)
     offset = ConstantKernel(float(np.exp(policy.offset[0])), POLICY.kernel.offset_bounds)
     low, high = POLICY.kernel.length_bounds
+    bounds: Any = np.outer(unit, (low, high))
     if len(unit) == 1:
-        return offset + Matern(float(length_scale[0]), (low * unit[0], high * unit[0]), nu=policy.smoothness)
-    return offset + Matern(length_scale, np.outer(unit, (low, high)), nu=policy.smoothness)
+        length_scale, bounds = float(length_scale[0]), tuple(bounds[0])
+    if policy.interaction is not None:
+        return offset + Anova(length_scale, bounds, policy.interaction / n_varying)
+    return offset + Matern(length_scale, bounds, nu=policy.smoothness)
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class SearchSpace:
     scales: Any = field(repr=False)
     """Indices of the length scales that the prior knows."""
     log_units: Array = field(repr=False)
-    """ln of spread_a sqrt(d) for each of them."""
+    """ln of the unit of each of them."""
     kernel_at: Callable[[Array], Kernel] = field(repr=False)
     """The kernel as a function of its theta."""
 
@@ -92,7 +98,7 @@ class SearchSpace:
         if any(role.kind == "amplitude" for role in kinds):
             mean += np.where(np.isfinite(sd), _amplitude_units(made, X, share, kinds), 0.0)
         varying = spread > 0
-        log_unit = np.log(np.where(varying, spread, 1.0)) + 0.5 * np.log(max(int(varying.sum()), 1))
+        log_unit = np.log(np.where(varying, spread, 1.0)) + policy.crowding * np.log(max(int(varying.sum()), 1))
         common = float(log_unit[varying].mean()) if varying.any() else 0.0
         known = [
             (i, common if role.input is None else float(log_unit[role.input]))

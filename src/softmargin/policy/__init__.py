@@ -9,7 +9,7 @@ any constant: ``python -m benchmarks constants stack.kurtosis 3 20``. docs/decis
 from dataclasses import dataclass, field
 
 from softmargin.policy._kinds import Logs, Range
-from softmargin.policy.machines import LeastSquaresPolicy, NoisePolicy, SoftmaxPolicy, StackPolicy
+from softmargin.policy.machines import ADDITIVE, LeastSquaresPolicy, NoisePolicy, SoftmaxPolicy, StackPolicy
 from softmargin.policy.models import KernelPolicy, LikelihoodPolicy, TargetPolicy
 from softmargin.policy.searches import SamplingPolicy, SearchPolicy, StructurePolicy
 from softmargin.policy.sizes import LowRankPolicy, Rung, SizePolicy
@@ -28,6 +28,7 @@ class Policy:
     structure: StructurePolicy = field(default_factory=StructurePolicy)
     low_rank: LowRankPolicy = field(default_factory=LowRankPolicy)
     least_squares: LeastSquaresPolicy = field(default_factory=LeastSquaresPolicy)
+    additive: LeastSquaresPolicy = ADDITIVE
     noise: NoisePolicy = field(default_factory=NoisePolicy)
     sampling: SamplingPolicy = field(default_factory=SamplingPolicy)
 

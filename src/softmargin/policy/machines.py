@@ -15,6 +15,9 @@ class StackPolicy:
     kurtosis: float = 7.0
     """... and so does one whose standardised fourth moment is as large: a normal column has 3, one entry in a hundred
     that is 15 standard deviations off makes about 90 [gross_inputs]."""
+    additive_rows: int = 2000
+    """Rows up to which a classifier's stack has a least-squares machine of the ANOVA kernel: what it gains shrinks with
+    the number of rows [classification]."""
     few_values: int = 10
     """A column with no more distinct values is not warped."""
     slope_window: float = 0.1
@@ -29,9 +32,9 @@ class StackPolicy:
     max_steps: int = 100
     tol: float = 1e-7
     """Of the weights: a smaller step ends Newton's method."""
-    relaxed: float = 500.0
-    """Times `tol` that an iteration of the hinge machine's search must gain (.05 nat by default): the mixture loses
-    nothing by it and a quarter of the time is saved [classification]. A regression's evidence has shoulders on which
+    relaxed: float = 2500.0
+    """Times `tol` that an iteration of the hinge machine's search must gain (.25 nat by default): the mixture loses
+    nothing by it and a third of the time is saved [classification]. A regression's evidence has shoulders on which
     such a search would stop."""
     target_power: Range = (0.0, 2.0)
     """Of the warp of a regression target, from logarithms of its upper to those of its lower tail; 1 is none. Beyond,
@@ -74,15 +77,20 @@ class LeastSquaresPolicy:
     ----------
     smoothness : float
         nu of the Matern kernel.
+    interaction : float or None
+        None: the kernel is Matern's; else it is the ANOVA kernel with this weight of interactions, over the number of
+        inputs.
+    crowding : float
+        The unit of a length scale is the input's spread times the number of inputs to this power.
     noise, slope, offset, amplitude : (mean, sd)
         Normal priors on logarithms: of s2 in units of the mean of k(x, x) at the start, of the softmax's slope b, of an
         offset's and of an amplitude's variance.
     length_scale : (mean, sd)
-        Prior on the mean over inputs of ln(l_a / spread_a) - ln(d)/2.
+        Prior on the mean over inputs of ln(l_a / unit_a).
     shrinkage : (scale, degrees of freedom)
         Multivariate t on the deviations of the length scales' logarithms from that mean.
     length_start, short_start : float
-        Where ln(l_a / spread_a) - ln(d)/2 starts, and where a second climb starts if there are more rows than
+        Where ln(l_a / unit_a) starts, and where a second climb starts if there are more rows than
         `search_rows`: a fast function can be invisible from long length scales.
     softmax : SoftmaxPolicy
         How the softmax matrix and offset are learnt.
@@ -119,6 +127,8 @@ class LeastSquaresPolicy:
     """
 
     smoothness: float = 1.5
+    interaction: float | None = None
+    crowding: float = 0.5
     noise: tuple[float, float] = (math.log(0.2), 1.5)
     slope: tuple[float, float] = (math.log(6.0), 0.7)
     offset: tuple[float, float] = (-1.5, 1.0)
@@ -148,6 +158,12 @@ class LeastSquaresPolicy:
     jitter: float = 1e-6
     log_range: float = 7.0
     tol: float = 1e-3
+
+
+ADDITIVE = LeastSquaresPolicy(
+    interaction=1.0, crowding=0.0, length_scale=(0.0, 1.0), length_start=0.0, shrinkage=(0.6, 4.0), search_iter=10
+)
+"""The least-squares machine of the ANOVA kernel, for functions whose inputs interact little [classification]."""
 
 
 @dataclass(frozen=True)

@@ -79,6 +79,7 @@ def _joint(model: Any) -> str:
     members = {
         "least_squares": "on the columns as they are",
         "least_squares_warped": "on columns with shorter tails",
+        "least_squares_additive": "on columns that act mostly one by one",
     }
     shares = [f"{weight:.0%} {members[member.name]}" for member, weight in zip(model.members_, model.weights_)]
     mixed = f": two machines, {_join(shares)}" if len(shares) > 1 else ""

@@ -82,7 +82,7 @@ def fitted():
 
 def test_predictions_are_the_members_mixture(fitted):
     model, X = fitted
-    assert [member.name for member in model.members_] == ["hinge", "least_squares", "least_squares_warped"]
+    assert [member.name for member in model.members_] == ["hinge", "least_squares", "least_squares_additive"]
     mixture = sum(w * np.exp(member.log_proba(X)) for w, member in zip(model.weights_, model.members_))
     np.testing.assert_allclose(model.predict_proba(X), mixture, rtol=1e-10)
 

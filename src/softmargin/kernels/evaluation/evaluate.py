@@ -21,8 +21,10 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from softmargin._linalg import Array
+from softmargin.kernels._anova import Anova
 from softmargin.kernels._columns import ColumnKernel, TiedKernel
 from softmargin.kernels._named import PrecomputedKernel
+from softmargin.kernels.evaluation.anova import AnovaNode
 from softmargin.kernels.evaluation.blocks import row_blocks
 from softmargin.kernels.evaluation.distances import Inputs, as_inputs
 from softmargin.kernels.evaluation.leaves import Constant, Diagonal, Dot, Foreign, ForeignDiagonal, Node, White
@@ -155,6 +157,8 @@ def _tree(kernel: Kernel, X: Inputs, Z: Inputs | None, *, gradient: bool) -> Nod
         profile = profile_of(kernel)
         if profile is not None:
             return Radial(kernel, profile, X, Z, gradient=gradient)
+        if type(kernel) is Anova:
+            return AnovaNode(kernel, X, Z)
         if type(kernel) is ConstantKernel:
             return Constant(kernel)
         if type(kernel) is DotProduct:
@@ -174,7 +178,7 @@ def _diagonal_tree(kernel: Kernel, X: Inputs) -> Node:
             return Diagonal.of(kernel.kernel, X)
         if type(kernel) is ColumnKernel:
             return _diagonal_tree(kernel.inner, kernel.select(X))
-        if profile_of(kernel) is not None or type(kernel) in (ConstantKernel, DotProduct, WhiteKernel):
+        if profile_of(kernel) is not None or type(kernel) in (Anova, ConstantKernel, DotProduct, WhiteKernel):
             return Diagonal.of(kernel, X)
         return ForeignDiagonal(kernel, X)
 

@@ -17,7 +17,7 @@ from softmargin.kernels.evaluation.blocks import row_blocks
 from softmargin.kernels.evaluation.distances import Inputs, as_inputs, row_norms, scale_inputs, within_range
 from softmargin.kernels.evaluation.evaluate import gram
 from softmargin.kernels.evaluation.exponential import gaussian_single, matern32_single, matern52_single
-from softmargin.kernels.evaluation.radial import Gaussian, Matern32, Matern52, Profile, _length_scale, profile_of
+from softmargin.kernels.evaluation.radial import Gaussian, Matern32, Matern52, Profile, length_scale_of, profile_of
 
 Single = NDArray[np.float32]
 Leaf = Callable[[slice, Single], Single | np.float32]
@@ -68,7 +68,7 @@ def _build(kernel: Kernel, X: Inputs, Z: Inputs) -> Leaf:
         return _build(kernel.expanded(), X, Z)
     profile = profile_of(kernel)
     assert profile is not None
-    return _radial(profile, *scale_inputs(X, Z, _length_scale(kernel, X.shape[1])))
+    return _radial(profile, *scale_inputs(X, Z, length_scale_of(kernel, X.shape[1])))
 
 
 def _combined(combine: np.ufunc, left: Leaf, right: Leaf) -> Leaf:

@@ -16,7 +16,7 @@ from softmargin.kernels.evaluation.distances import Inputs, inner_products, row_
 
 EMPTY: Array = np.zeros(0)
 KNOWN = (
-    "RBF, Matern (nu = 0.5, 1.5, 2.5), RationalQuadratic, DotProduct, ConstantKernel, WhiteKernel and their "
+    "RBF, Matern (nu = 0.5, 1.5, 2.5), RationalQuadratic, Anova, DotProduct, ConstantKernel, WhiteKernel and their "
     "sums, products and powers"
 )
 

@@ -140,7 +140,7 @@ class Radial:
 
     def __init__(self, kernel: Kernel, profile: Profile, X: Inputs, Z: Inputs | None, *, gradient: bool) -> None:
         self.profile = profile
-        self.length_scale = _length_scale(kernel, X.shape[1])
+        self.length_scale = length_scale_of(kernel, X.shape[1])
         self.isotropic = self.length_scale.size == 1
         # `kernel.hyperparameters` would say so too, but it takes longer than a small Gram matrix.
         bounds = {name: getattr(kernel, f"{name}_bounds", "fixed") for name in ("alpha", "length_scale")}
@@ -204,7 +204,7 @@ def _dense(A: Inputs) -> Array:
     return A.toarray() if sparse.issparse(A) else A
 
 
-def _length_scale(kernel: Kernel, n_features: int) -> Array:
+def length_scale_of(kernel: Kernel, n_features: int) -> Array:
     """The length scales, shape (d,) or (1,); as many as there are inputs, or a single one."""
     length_scale = np.atleast_1d(np.squeeze(kernel.length_scale)).astype(np.float64)
     if length_scale.ndim > 1 or length_scale.size not in (1, n_features):

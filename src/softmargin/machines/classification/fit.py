@@ -1,10 +1,11 @@
 """The fit of a classification: from rows and settings to a record; nothing here knows an estimator."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from softmargin._linalg import Array
@@ -17,7 +18,7 @@ from softmargin.machines.classification.record import ClassificationFit, Classif
 from softmargin.machines.classification.stack import Member, Stack
 from softmargin.machines.sampled_rows import Source, compact, draw, enough_rows, left_out_rows, merged
 from softmargin.machines.warp import Warp
-from softmargin.policy import POLICY
+from softmargin.policy import POLICY, LeastSquaresPolicy
 from softmargin.rows import (
     ClassEncoding,
     LocalRows,
@@ -91,35 +92,48 @@ def _least_squares_members(
     """
     if settings.composition == "hinge":
         return [], []
-    alone = settings.composition == "least_squares"
-    warp = None if alone or settings.precomputed else Warp.of(rows.X, rows.weight)
     labels = rows.y.astype(np.intp)
     whole = leaves_whole_rows(rows, precomputed=settings.precomputed)
-    callback = None if report is None else report.without_result()
     members: list[Member] = []
     left_out: list[Array | None] = []
-    for name, chosen in (("least_squares", None), ("least_squares_warped", warp)):
-        if name.endswith("warped") and warp is None:
-            continue
-        X = rows.X if chosen is None else chosen(rows.X)
+    for name, warp, policy in _compositions(rows, settings, source):
+        X = rows.X if warp is None else warp(rows.X)
         machine = fit_least_squares(
             X,
             labels,
             rows.weight,
             n_classes,
             settings.kernel,
-            spread=spread if chosen is None else spread_of(X, rows.weight, settings.layout),
+            spread=spread if warp is None else spread_of(X, rows.weight, settings.layout),
             layout=settings.layout,
             leave_whole_rows=whole,
-            policy=settings.least_squares,
+            policy=policy,
             random_state=settings.tuning.seed,
-            callback=callback,
+            callback=None if report is None else report.without_result(),
             source=source,
-            inputs=chosen,
+            inputs=warp,
         )
-        members.append(Member(name, machine, chosen))
+        members.append(Member(name, machine, warp))
         left_out.append(machine.cross_log_proba(labels, rows.weight, whole=whole))
     return members, left_out
+
+
+def _compositions(
+    rows: TrainingRows, settings: ClassificationSettings, source: Source | None
+) -> Iterator[tuple[str, Warp | None, LeastSquaresPolicy]]:
+    """Name, warp and policy of each least-squares machine.
+
+    The second is that of the ANOVA kernel. A kernel of the user's takes its place, and so does the first one's where
+    rows are many, if there is something to warp.
+    """
+    yield "least_squares", None, settings.least_squares
+    if settings.composition == "least_squares" or settings.precomputed or issparse(rows.X):
+        return
+    warp = Warp.of(rows.X, rows.weight)
+    if settings.kernel is None and source is None and len(rows.y) <= POLICY.stack.additive_rows:
+        yield "least_squares_additive", warp, POLICY.additive
+    elif warp is not None:
+        yield "least_squares_warped", warp, settings.least_squares
 
 
 def _beside(fit: PairwiseFit, members: list[Member]) -> PairwiseFit:

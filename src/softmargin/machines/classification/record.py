@@ -20,7 +20,7 @@ from softmargin.tuning import LikelihoodCoordinates, Probability, Tuning
 
 Composition = Literal["hinge", "stack", "least_squares"]
 """Which machines: the hinge machine alone; by default a stack, for two classes of hinge and least-squares machines, for
-more of least-squares machines, on raw and on warped inputs; or the least-squares machine alone."""
+more of least-squares machines with several kernels; or the least-squares machine alone."""
 
 
 @dataclass(frozen=True)

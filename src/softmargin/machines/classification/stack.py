@@ -23,7 +23,7 @@ class Member:
     Parameters
     ----------
     name : str
-        "hinge" or "least_squares", and "warped" where the inputs are.
+        "hinge", "least_squares", "least_squares_additive" (ANOVA kernel) or "least_squares_warped" (inputs).
     machine : PairwiseMachine or LeastSquaresMachine
         What predicts.
     warp : Warp or None
