@@ -79,7 +79,8 @@ def _own_types() -> set[str]:
         for kind in vars(module).values()
         if isinstance(kind, type) and kind.__module__ == module.__name__ and _is_record(kind)
     }
-    kinds = {BayesianSVC, BayesianSVR, Anova, ColumnKernel, PrecomputedKernel, RowScale, TiedKernel, *registered, *records}
+    kernels = {Anova, ColumnKernel, PrecomputedKernel, RowScale, TiedKernel}
+    kinds = {BayesianSVC, BayesianSVR, *kernels, *registered, *records}
     return {_name(kind) for kind in kinds if isinstance(kind, type)}
 
 

@@ -24,8 +24,8 @@ from softmargin.kernels import Anova, ColumnKernel, RowScale, TiedKernel
 from softmargin.machines.regression.noise_scale import NoiseScale
 
 KNOWN = (
-    "RBF, Matern (nu = 0.5, 1.5, 2.5), RationalQuadratic, Anova, DotProduct, ConstantKernel and WhiteKernel, of all or some "
-    "columns, and their sums, products and integer powers"
+    "RBF, Matern (nu = 0.5, 1.5, 2.5), RationalQuadratic, Anova, DotProduct, ConstantKernel and WhiteKernel, of all or "
+    "some columns, and their sums, products and integer powers"
 )
 
 

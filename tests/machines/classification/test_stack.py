@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from scipy.sparse import csr_array
 from scipy.special import softmax
 from scipy.stats import norm, rankdata
 
@@ -93,3 +94,31 @@ def test_prediction_probability_and_odds_agree(fitted):
     np.testing.assert_allclose(p.sum(axis=1), 1)
     np.testing.assert_allclose(odds, np.log(p[:, 1] / p[:, 0]), rtol=1e-8)
     np.testing.assert_array_equal(model.predict(X), model.classes_[p.argmax(axis=1)])
+
+
+def names_of(model):
+    return [member.name for member in model.members_]
+
+
+def test_the_additive_member_gives_way_to_a_chosen_kernel_to_sparse_rows_and_to_many_rows(fitted, set_policy):
+    _, X = fitted
+    y = (X[:, 0] > 0).astype(int)
+    plain, tailed = X[:, :1], X
+    assert names_of(BayesianSVC().fit(plain, y)) == ["hinge", "least_squares", "least_squares_additive"]
+    assert names_of(BayesianSVC("matern52").fit(tailed, y)) == ["hinge", "least_squares", "least_squares_warped"]
+    assert names_of(BayesianSVC().fit(csr_array(tailed), y)) == ["hinge", "least_squares"]
+    set_policy("stack", additive_rows=60)
+    assert names_of(BayesianSVC().fit(plain, y)) == ["hinge", "least_squares"]
+    assert names_of(BayesianSVC().fit(tailed, y)) == ["hinge", "least_squares", "least_squares_warped"]
+
+
+def test_inputs_that_act_one_by_one_are_learnt_from_few_rows_by_the_additive_member():
+    rng = np.random.default_rng(7)
+    X = rng.uniform(-2, 2, size=(2150, 8))
+    y = (np.sin(2 * X[:, :4]).sum(axis=1) + 0.5 * rng.normal(size=2150) > 0).astype(int)
+    model = BayesianSVC().fit(X[:150], y[:150])
+    truth = np.arange(2000), y[150:]
+    losses = {member.name: -member.log_proba(X[150:])[truth] for member in model.members_}
+    gap = losses["least_squares"] - losses["least_squares_additive"]
+    # Four standard errors of the mean over the rows.
+    assert gap.mean() > 4 * gap.std() / np.sqrt(len(gap))
