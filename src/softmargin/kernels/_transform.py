@@ -4,9 +4,10 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import ConstantKernel, Exponentiation, Kernel, Product, Sum, WhiteKernel
 
+from softmargin._linalg import Array
 from softmargin.kernels._columns import ColumnKernel
 
-LARGEST = float(np.finfo(float).max)
+SMALLEST, LARGEST = float(np.finfo(float).tiny), float(np.finfo(float).max)
 
 
 def scale_kernel(kernel: Kernel, factor: float) -> Kernel:
@@ -50,12 +51,17 @@ def _absorbs(kernel: Kernel) -> bool:
 
 
 def _scaled(value: float, factor: float) -> float:
-    return min(float(value) * float(factor), LARGEST)
+    return float(_clipped(np.asarray(value, dtype=float), factor))
 
 
 def _scale_bounds(bounds: object, factor: float) -> object:
     if isinstance(bounds, str):
         return bounds
-    # Units of 1e90 of the target and 1e-90 of an input: an amplitude has the square of their ratio.
-    with np.errstate(over="ignore"):
-        return np.minimum(np.asarray(bounds, dtype=float) * factor, LARGEST)
+    return _clipped(np.asarray(bounds, dtype=float), factor)
+
+
+def _clipped(values: Array, factor: float) -> Array:
+    """Multiply, and stay among numbers with a logarithm: an amplitude may be in units of 1e90 over 1e-90, squared."""
+    with np.errstate(over="ignore", under="ignore"):
+        scaled: Array = np.clip(values * factor, np.where(values > 0, SMALLEST, 0.0), LARGEST)
+    return scaled
