@@ -29,7 +29,7 @@ def mean_and_std(fitted: RegressionFit, X: Tensor) -> tuple[Tensor, Tensor]:
     weights = [float(w) for w in fitted.weights]
     mean = _total([w * m for w, (m, _) in zip(weights, moments)])
     second = [w * (v + (m - mean) * (m - mean)) for w, (m, v) in zip(weights, moments)]
-    return mean.squeeze(), _total(second).sqrt().squeeze()
+    return mean.squeeze(), (fitted.width * _total(second).sqrt()).squeeze()
 
 
 def _total(parts: list[Tensor]) -> Tensor:

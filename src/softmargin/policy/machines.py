@@ -43,6 +43,8 @@ class StackPolicy:
     """Nats by which the warped target must be closer to normal [regression]."""
     target_reach: float = 1.0
     """Standard deviations of y beyond the training targets after which the warp is a straight line."""
+    target_widening: float = 0.25
+    """Most that the hyperparameters add to the variance of a regression's predictions [regression]."""
     later_iterations: int = 8
     later_tol: float = 0.1
     """Iterations and tolerance (nats) of members of a regression that start where another ended [regression]."""

@@ -26,7 +26,7 @@ def members():
 
 @pytest.fixture(scope="module")
 def stack(members):
-    return RegressionStack(list(members.values()), np.array([0.4, 0.3, 0.2, 0.1]))
+    return RegressionStack(list(members.values()), np.array([0.4, 0.3, 0.2, 0.1]), width=1.1)
 
 
 def integration_nodes():
@@ -107,3 +107,22 @@ def test_one_member_alone_is_the_mixture(members):
     alone = RegressionStack([DensityMember("tube", tube)], np.ones(1))
     assert_allclose(alone.quantiles(NEW, LEVELS), tube.quantiles(NEW, LEVELS), rtol=1e-9)
     assert_allclose(alone.log_density(NEW, np.ones(3)), tube.log_density(NEW, np.ones(3)), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("rows", "columns", "share"), [(40, 1, 5 / 40), (30, 6, 0.25)])
+def test_learnt_numbers_widen_the_stacks_predictions_as_in_linear_regression(rows, columns, share):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(rows, columns))
+    y = X[:, 0] + 0.3 * rng.normal(size=rows)
+    model = BayesianSVR(max_iter=5, noise="constant").fit(X, y)
+    plain = RegressionStack(model.members_, model.weights_)
+    mean, std = model.predict(X, return_std=True)
+    # An amplitude, a length scale for each input, an offset, two numbers of the noise; at most a quarter of the rows.
+    assert_allclose(std, np.sqrt(1 + share) * plain.mean_and_std(X)[1], rtol=1e-10)
+    assert_allclose(mean, plain.mean(X), rtol=1e-12)
+    low, high = model.predict_interval(X, confidence_level=0.8).T
+    inner = plain.quantiles(X, np.array([0.1, 0.9]))
+    assert_allclose(high - low, np.sqrt(1 + share) * (inner[:, 1] - inner[:, 0]), rtol=1e-6)
+    alone = BayesianSVR(max_iter=5, stack=False, noise="constant").fit(X, y)
+    inner = alone.members_[0].predictive.mean_and_std(X)[1]
+    assert_allclose(alone.predict(X, return_std=True)[1], inner, rtol=1e-12)

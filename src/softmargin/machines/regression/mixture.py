@@ -68,3 +68,28 @@ class MixtureDistribution:
             if np.all(moved <= 1e-9 * unit):
                 break
         return y
+
+
+@dataclass(frozen=True)
+class WidenedDistribution:
+    """Distributions of y stretched around their means by a common factor."""
+
+    inner: Distribution
+    mean: Array
+    """Shape (n,)."""
+    width: float
+
+    def log_density(self, y: Array) -> Array:
+        """ln of the density at y, shape (n,)."""
+        return self.inner.log_density(self._inside(y)) - np.log(self.width)
+
+    def cdf(self, y: Array) -> Array:
+        """Probability of a target up to y, shape (n,)."""
+        return self.inner.cdf(self._inside(y))
+
+    def quantile(self, levels: Array) -> Array:
+        """Shape (n, n_levels)."""
+        return self.mean[:, None] + self.width * (self.inner.quantile(levels) - self.mean[:, None])
+
+    def _inside(self, y: Array) -> Array:
+        return self.mean + (y - self.mean) / self.width

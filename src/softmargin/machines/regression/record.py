@@ -17,6 +17,7 @@ from softmargin.machines.regression.stack import DensityMember, RegressionStack
 from softmargin.machines.regression.target import TargetUnits, path_in_units, target_likelihood, target_units
 from softmargin.machines.sampled_rows import RawSample
 from softmargin.machines.support import TargetSupport, target_support
+from softmargin.policy import POLICY
 from softmargin.tuning import Coordinates, LatentModel, LikelihoodCoordinates, Tuning
 
 NoiseKind = Literal["constant", "varying", "auto"]
@@ -112,7 +113,17 @@ class RegressionFit:
         """The predictions, in the units of y."""
         if not self.others:
             return Predictive.of(self.model, self.units)
-        return RegressionStack(self.members, self.weights)
+        return RegressionStack(self.members, self.weights, self.width)
+
+    @property
+    def width(self) -> float:
+        """Factor on the deviations of a stack's predictions from their mean: sqrt(1 + k/n) for k learnt numbers.
+
+        Predictions at k fitted numbers err by this much more than those at true ones, as in linear regression. Shrunken
+        length scales are not free numbers: k counts for at most a share of the rows.
+        """
+        k = len(self.coordinates.start) if self.others and self.model.path else 0
+        return float(np.sqrt(1.0 + min(k / self.total, POLICY.stack.target_widening)))
 
     def linear(self) -> Coefficients | None:
         """The mean of y as a linear function; None if the kernel is not linear, or other machines join."""

@@ -1,6 +1,7 @@
 """A stack of regressions: predictive densities mixed by Bayesian stacking on leave-one-out (Yao et al. 2018).
 
-Densities and quantiles are those of a `MixtureDistribution`, moments and samples those of a mixture.
+Densities and quantiles are those of a `MixtureDistribution`, moments and samples those of a mixture, all stretched
+around the mean by one factor for what the hyperparameters took from the data.
 """
 
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import numpy as np
 from softmargin._linalg import Array
 from softmargin.kernels import NoInputDerivativeError
 from softmargin.machines.importance import differences
-from softmargin.machines.regression.mixture import MixtureDistribution
+from softmargin.machines.regression.mixture import Distribution, MixtureDistribution, WidenedDistribution
 from softmargin.machines.regression.predictive import Predictive
 from softmargin.machines.regression.varying import VaryingPredictive
 from softmargin.machines.regression.warped_target import WarpedPredictive
@@ -61,10 +62,13 @@ class RegressionStack:
 
     members: list[DensityMember]
     weights: Array
+    width: float = 1.0
+    """Factor on all deviations from the mean."""
 
-    def at(self, X: Any) -> MixtureDistribution:
+    def at(self, X: Any) -> Distribution:
         """The distributions of y at rows."""
-        return MixtureDistribution([m.predictive.at(m.inputs(X)) for m in self.members], self.weights)
+        mixture = MixtureDistribution([m.predictive.at(m.inputs(X)) for m in self.members], self.weights)
+        return mixture if self.width == 1 else WidenedDistribution(mixture, self.mean(X), self.width)
 
     def mean(self, X: Any) -> Array:
         """Mean of y, shape (n,)."""
@@ -75,14 +79,15 @@ class RegressionStack:
         """Mean and standard deviation of y, noise included, shape (n,) each."""
         means, stds = self._of_members(lambda m: m.predictive.mean_and_std(m.inputs(X)))
         mean, variance = self._moments(means, stds**2)
-        return mean, np.sqrt(variance)
+        return mean, self.width * np.sqrt(variance)
 
     def mean_and_covariance(self, X: Any) -> tuple[Array, Array]:
         """Mean, shape (n,), and joint covariance of the targets, shape (n, n)."""
         means, covariances = self._of_members(lambda m: m.predictive.mean_and_covariance(m.inputs(X)))
         mean = self.weights @ means
         gaps = means - mean
-        return mean, np.einsum("k,kij->ij", self.weights, covariances) + (gaps.T * self.weights) @ gaps
+        covariance = np.einsum("k,kij->ij", self.weights, covariances) + (gaps.T * self.weights) @ gaps
+        return mean, self.width**2 * covariance
 
     def quantiles(self, X: Any, levels: Array) -> Array:
         """Quantiles of y, shape (n, n_levels)."""
@@ -94,15 +99,22 @@ class RegressionStack:
 
     def latent(self, X: Any) -> tuple[Array, Array]:
         """Mean and variance of the function without the noise, shape (n,) each."""
-        return self._moments(*self._of_members(lambda m: m.predictive.latent(m.inputs(X))))
+        mean, variance = self._moments(*self._of_members(lambda m: m.predictive.latent(m.inputs(X))))
+        return mean, self.width**2 * variance
 
     def sample_latent(self, X: Any, n_samples: int, rng: np.random.RandomState) -> Array:
         """Draw functions, shape (n, n_samples)."""
-        return self._sample(n_samples, rng, lambda m, n: m.predictive.sample_latent(m.inputs(X), n, rng))
+        drawn = self._sample(n_samples, rng, lambda m, n: m.predictive.sample_latent(m.inputs(X), n, rng))
+        return self._widened(drawn, self.latent(X)[0])
 
     def sample_y(self, X: Any, n_samples: int, rng: np.random.RandomState) -> Array:
         """Draw targets, function plus noise, shape (n, n_samples)."""
-        return self._sample(n_samples, rng, lambda m, n: m.predictive.sample_y(m.inputs(X), n, rng))
+        drawn = self._sample(n_samples, rng, lambda m, n: m.predictive.sample_y(m.inputs(X), n, rng))
+        return self._widened(drawn, self.mean(X))
+
+    def _widened(self, drawn: Array, mean: Array) -> Array:
+        """Draws, shape (n, n_samples), stretched around their mean."""
+        return drawn if self.width == 1 else mean[:, None] + self.width * (drawn - mean[:, None])
 
     def _of_members(self, moments: Callable[[DensityMember], tuple[Array, Array]]) -> tuple[Array, Array]:
         """First and second moments of every member, stacked."""
