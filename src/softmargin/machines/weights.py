@@ -15,7 +15,7 @@ def classifier_pseudo_count(n: float) -> float:
 
     Examples
     --------
-    >>> [classifier_pseudo_count(n) for n in (100, 850, 8500)]
+    >>> [round(classifier_pseudo_count(n), 6) for n in (100, 850, 8500)]
     [10.0, 10.0, 0.1]
     """
     return POLICY.stack.pseudo_count * min(1.0, POLICY.stack.pseudo_rows / max(n, 1.0)) ** 2
