@@ -15,7 +15,7 @@ class StackPolicy:
     kurtosis: float = 7.0
     """... and so does one whose standardised fourth moment is as large: a normal column has 3, one entry in a hundred
     that is 15 standard deviations off makes about 90 [gross_inputs]."""
-    additive_rows: int = 2000
+    additive_rows: int = 500
     """Rows up to which a classifier's stack has a least-squares machine of the ANOVA kernel: what it gains shrinks with
     the number of rows [classification]."""
     few_values: int = 10
