@@ -68,5 +68,7 @@ def _newton_step(p: Array, weight: Array, pseudo_count: float, w: Array) -> Arra
     ratio = p / (p @ w)[:, None]
     gradient = weight @ ratio + pseudo_count / w
     curvature = (ratio * weight[:, None]).T @ ratio + np.diag(pseudo_count / w**2)
+    # Machines that agree leave a direction without curvature; a little of it shortens the step there.
+    curvature.flat[:: len(w) + 1] += 1e-10 * float(np.trace(curvature))
     towards, level = np.linalg.solve(curvature, np.stack([gradient, np.ones_like(w)], axis=1)).T
     return np.asarray(towards - level * (towards.sum() / level.sum()))

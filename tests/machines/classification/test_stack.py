@@ -45,6 +45,13 @@ def test_many_rows_decide_for_themselves():
     assert shares[0] > shares[1] > 0.3 > 0.01 > shares[2]
 
 
+@pytest.mark.parametrize("count", [1e-17, 0.0])
+def test_machines_that_agree_get_equal_weights_whatever_the_weights_of_the_rows(count):
+    log_p = np.log(np.tile(np.array([[0.9], [0.2], [0.6]]), 3))
+    # The score does not depend on the weights: rounding alone moves them.
+    np.testing.assert_allclose(stacking_weights(log_p, np.full(3, 1e12), count), 1 / 3, rtol=1e-3)
+
+
 def test_warp_gives_normal_scores_to_skewed_columns_alone():
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.normal(size=60), np.exp(2 * rng.normal(size=60)), np.arange(60) % 2])
