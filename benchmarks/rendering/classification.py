@@ -42,13 +42,15 @@ def summary(rows: list[Row]) -> str:
     held = chosen(rows, lambda row: row["group"] == "confirmation" and row["n"] in (100, 400))
     lines = []
     for name in methods_of(held, ORDER)[1:]:
-        cells: list[object] = [name]
+        cells: list[object] = []
+        counts = []
         for test in (is_binary, several):
             its = chosen(held, lambda row: row["method"] == name and test(row))  # noqa: B023
             ours = chosen(held, lambda row: row["method"] == OURS and test(row))  # noqa: B023
             loss, error = difference(its, ours, "log_loss"), difference(its, ours, "error")
             cells += [loss.text(3), error.text(1), f"{ratio(its, ours):.2g}" if loss.sets else ""]
-        lines.append(cells)
+            counts.append(loss.sets)
+        lines.append([f"{name} ({counts[0]} and {counts[1]} sets)", *cells])
     header = [f"{what}, {kind}" for kind in ("2 classes", "more") for what in ("log loss", "error points", "CPU ratio")]
     sets = [len({row["set"] for row in held if row["method"] == OURS and test(row)}) for test in (is_binary, several)]
     words = (
