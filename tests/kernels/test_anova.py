@@ -42,3 +42,10 @@ def test_rows_far_beyond_the_range_of_squares_have_finite_values():
     X = np.array([[0.0, 0.0, 0.0], [1e180, 0.0, 0.0], [1e180, -1e180, 1.0]])
     K = gram(Anova(SCALES, interaction=W), X)
     assert K[0, 1] == pytest.approx(1 / (1 + W), rel=1e-12) and np.all(np.isfinite(K))
+
+
+@pytest.mark.parametrize("interaction", [0.0, -0.5, np.inf, np.nan])
+def test_a_weight_that_is_no_weight_is_refused(interaction):
+    for value in (gram, lambda kernel, X: kernel(X)):
+        with pytest.raises(ValueError, match=r"interaction=.* must be positive and finite"):
+            value(Anova(1.0, interaction=interaction), np.eye(2))

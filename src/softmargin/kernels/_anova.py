@@ -57,17 +57,24 @@ class Anova(Kernel):
         size = int(np.size(self.length_scale))
         return Hyperparameter("length_scale", "numeric", self.length_scale_bounds, size)
 
+    def weight(self) -> float:
+        """The weight w, checked."""
+        w = float(self.interaction)
+        if not 0 < w < np.inf:
+            raise ValueError(f"interaction={self.interaction!r} of Anova must be positive and finite, such as 1/d")
+        return w
+
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         X = np.atleast_2d(np.asarray(X, dtype=np.float64))
         Y = X if Y is None else np.atleast_2d(np.asarray(Y, dtype=np.float64))
         scale = np.broadcast_to(np.asarray(self.length_scale, dtype=np.float64), X.shape[1:])
         u2 = ((X[:, None, :] - Y[None, :, :]) / scale) ** 2
-        K = np.prod(factor(u2, self.interaction), axis=2)
+        K = np.prod(factor(u2, self.weight()), axis=2)
         if not eval_gradient:
             return K
         if self.hyperparameter_length_scale.fixed:
             return K, np.empty((*K.shape, 0))
-        slopes = K[:, :, None] * 2.0 * u2 * log_slope(u2, self.interaction)
+        slopes = K[:, :, None] * 2.0 * u2 * log_slope(u2, self.weight())
         return K, slopes if np.size(self.length_scale) > 1 else slopes.sum(axis=2, keepdims=True)
 
     def diag(self, X: Any) -> Array:

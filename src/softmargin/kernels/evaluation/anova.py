@@ -26,7 +26,7 @@ class AnovaNode:
 
     def __init__(self, kernel: Anova, X: Inputs, Z: Inputs | None) -> None:
         self.length_scale = length_scale_of(kernel, X.shape[1])
-        self.w = float(kernel.interaction)
+        self.w = kernel.weight()
         self.fixed = isinstance(kernel.length_scale_bounds, str)
         A, B = scale_inputs(X, Z, self.length_scale)
         self.same = same = A is B
