@@ -35,6 +35,14 @@ KNOWN = (
     Case(seed=19317, rows=13, columns=("normal", "collinear", "normal"), labels="str", balance="rare", copies="conflict", weights="huge", kernel="ExpSineSquared", settings=(("inference", "ep"), ("loss", "logistic"), ("C", 30.0), ("search", None), ("hyperprior", None), ("multi_class", "ovr"), ("probability", "map"), ("class_weight", "balanced"))),
     # Interpolation: what rounding of the inputs does already.
     Case(estimator="svr", seed=2097, rows=11, columns=("copy",), target="skewed", container="fortran", settings=(("inference", "map"), ("C", 1000000.0), ("search", None), ("epsilon", 0.0), ("center", None)), relation="shift"),
+    # A difference quotient below the smallest epsilon.
+    Case(estimator="svr", rows=4, columns=("normal", "normal"), settings=(("criterion", "loo"), ("epsilon", 0.0))),
+    # Trajectories at C = 1e6 that leave every number behind.
+    Case(seed=123665, rows=7, columns=("skewed", "normal", "normal"), balance="rare", weights="zeros", new="far", settings=(("inference", "hmc"), ("loss", "probit"), ("C", 1000000.0), ("search", None), ("class_weight", "balanced")), relation="save"),
+    # A mean-field rate too large for weights of 1e12.
+    Case(estimator="svr", rows=4, weights="huge", settings=(("inference", "mean_field"), ("loss", "gaussian"))),
+    # A walk followed rounding along the length scale of a constant input.
+    Case(estimator="svr", seed=88399, rows=3, columns=("integer", "skewed", "zero"), settings=(("inference", "laplace"), ("search", "random_walk"), ("max_iter", 2), ("nugget", True)), relation="shift"),
 )  # fmt: skip
 """Cheap ones."""
 
@@ -57,5 +65,10 @@ DEAR = (
     Case(seed=71, rows=7, columns=("normal", "normal", "skewed"), classes=5, labels="bool", balance="rare", weights="huge", settings=(("inference", "map"), ("criterion", "joint_evidence"), ("max_iter", 3), ("multi_class", "ovo")), relation="save"),
     # A Gaussian narrower than the rounding of its mean had no panels.
     Case(seed=37, rows=10, columns=("collinear", "collinear"), x_shift=1000000.0, labels="str", copies="conflict", weights="huge", kernel="poly", settings=(("inference", "laplace"), ("loss", "probit"), ("C", 1.0), ("search", "random_walk"), ("max_iter", 1)), relation="row_order"),
+    # Annealing that is cut short at every point of ten walks.
+    Case(seed=72114, rows=14, columns=("collinear", "constant", "normal"), classes=5, labels="str", balance="rare", copies="conflict", weights="mixed", settings=(("inference", "map"), ("criterion", "conditional_evidence"), ("search", "random_walk"), ("max_iter", 3), ("multi_class", "ovo")), relation="shift"),
+    # Two hundred kicks for every trajectory.
+    Case(seed=43427, rows=7, columns=("heavy", "skewed", "heavy"), labels="float", settings=(("inference", "hmc"), ("loss", "probit"), ("C", 1000.0), ("search", None), ("class_weight", "balanced")), relation="refit"),
+    Case(seed=297532, rows=7, columns=("normal", "copy"), labels="float", balance="rare", new="far", kernel="matern52", settings=(("inference", "hmc"), ("loss", "probit"), ("C", 1000000.0), ("search", None), ("multi_class", "ovo")), relation="scale"),
 )  # fmt: skip
 """Those that take seconds."""

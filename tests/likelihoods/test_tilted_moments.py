@@ -1,10 +1,14 @@
 """Every tilted_moments against brute-force quadrature, and its conventions."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+
+from softmargin.likelihoods.defaults import LikelihoodDefaults
 
 from . import reference
 from .cases import CLASSIFIERS, NAMES, WITH_SLOPES, cases, drawn, sharp
@@ -85,6 +89,30 @@ def test_slopes_against_differences(name, data):
     size = np.array([1 / s, 1 / case.v]) * 1e-5
     assert_allclose([d3, d4], [by_m[1], _second(moments, step)], rtol=1e-4, atol=max(size[1] / step * 1e-2, 1e-12))
     assert_allclose([g_C, h_C], by_C / (12 * part * C), rtol=1e-4, atol=size.max() / C)
+
+
+@dataclass(frozen=True)
+class Sharpened(LikelihoodDefaults):
+    """ln p = -(1 + a)(y - f)^2/2 for a >= 0, and a warning below."""
+
+    a: float = 0.0
+
+    name = "sharpened"
+    param_names = ("a",)
+    is_classifier = False
+
+    def log_prob(self, y, f, weight=None):
+        return -0.5 * (1 + np.sqrt(self.a) ** 2) * (y - f) ** 2
+
+    def d_log_prob_d_params(self, y, f, weight=None):
+        return -0.5 * ((y - f) ** 2)[None]
+
+
+def test_slopes_at_the_end_of_a_parameters_range():
+    """A parameter of zero has no neighbours below: d ln Z/dm = (1 + a)(y - m)/(1 + (1 + a) v), differentiated in a."""
+    y, m, v = np.array([0.3, -1.0]), np.array([0.1, 0.4]), np.array([0.5, 2.0])
+    found = Sharpened().tilted_slopes(y, m, v)
+    assert_allclose(found.d_mean_d_params[0], (y - m) / (1 + v) ** 2, rtol=1e-6)
 
 
 def _second(moments, step):

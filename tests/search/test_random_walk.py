@@ -48,6 +48,27 @@ def test_is_greedy_and_moves_one_coordinate_at_a_time():
     assert np.array_equal(best, result.point)
 
 
+def test_a_coordinate_on_which_nothing_depends_stays():
+    """Rounding that differs from call to call must not move it."""
+    hill, noise = Hill(), iter(np.random.default_rng(0).normal(0, 1e-13, 1000))
+
+    def objective(z):
+        value = hill(np.array([z[0], -1.0])).value - 5.0 + next(noise)
+        return Evaluation(z, value, None, 0.0, None)
+
+    result = RandomWalk(max_iter=30).maximise(objective, np.zeros(2), BOUNDS, np.random.RandomState(0))
+    assert result.point[1] == 0
+    assert abs(result.point[0] - 1) < 0.1
+
+
+def test_a_walk_leaves_a_start_that_has_no_value():
+    def objective(z):
+        return Evaluation(z, -np.inf if z[0] == 0 else -abs(z[0] - 1), None, 0.0, None)
+
+    result = RandomWalk(max_iter=30).maximise(objective, np.zeros(1), BOUNDS[:1], np.random.RandomState(0))
+    assert np.isfinite(result.best.value)
+
+
 def test_the_same_seed_repeats_the_walk():
     first, again, other = (
         RandomWalk(max_iter=10).maximise(Hill(), np.zeros(2), BOUNDS, np.random.RandomState(s)).point for s in (3, 3, 4)

@@ -146,11 +146,23 @@ def test_a_search_among_points_that_do_not_converge_gives_up():
         objective(start - 0.01)
 
 
+def test_a_search_of_a_criterion_that_is_not_reliable_gives_up():
+    class Unsure(Evidence):
+        def __call__(self, posterior, problem):
+            return replace(super().__call__(posterior, problem), is_reliable=False)
+
+    objective = make_objective(Unsure())
+    for step in range(POLICY.search.failures):
+        objective(objective.coordinates.start + 0.01 * step)
+    with pytest.raises(StopSearch):
+        objective(objective.coordinates.start - 0.01)
+
+
 def test_a_tenth_of_the_points_may_fail():
     class Sometimes(EP):
         def infer(self, K, y, likelihood, weight=None, start=None):
             posterior = super().infer(K, y, likelihood, weight, start)
-            fails = len(objective.path) % 12 == 0
+            fails = len(objective.path) % 12 == 11
             return replace(posterior, method="variational", converged=False) if fails else posterior
 
     objective = make_objective()

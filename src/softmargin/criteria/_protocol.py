@@ -31,6 +31,8 @@ class CriterionValue:
     """Symmetric W of shape (n, n): d value = sum_ij W_ij dK_ij."""
     d_params: Array | None = None
     """d value / d likelihood parameter, shape (n_params,)."""
+    is_reliable: bool = True
+    """Whether what it computes itself, beside the posterior, has converged."""
 
 
 class Criterion(Protocol):

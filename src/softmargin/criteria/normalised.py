@@ -62,8 +62,9 @@ class ConditionalEvidence(CriterionDefaults):
         )
         value = posterior.log_evidence - norm.value
         if posterior.d_gram is None or posterior.d_params is None:
-            return CriterionValue(value)
-        return CriterionValue(value, posterior.d_gram - norm.d_gram, posterior.d_params - norm.d_params)
+            return CriterionValue(value, is_reliable=norm.is_reliable)
+        d_gram, d_params = posterior.d_gram - norm.d_gram, posterior.d_params - norm.d_params
+        return CriterionValue(value, d_gram, d_params, norm.is_reliable)
 
 
 @dataclass(frozen=True, repr=False)

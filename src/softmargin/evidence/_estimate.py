@@ -42,6 +42,8 @@ class EvidenceGradient(EvidenceEstimate):
     """Shape (n, n), symmetric."""
     d_params: Array = field(default_factory=lambda: np.empty(0))
     """Shape (n_params,)."""
+    is_reliable: bool = True
+    """Whether annealing reached its end in steps as small as it needs."""
 
 
 def jackknife(log_values: Array) -> EvidenceEstimate:

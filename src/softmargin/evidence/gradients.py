@@ -117,4 +117,5 @@ def _with_gradient(
         annealed.standard_error,
         gram_gradient(reference.spectrum, annealed.z, target.slope(annealed.f)),
         target.d_params(annealed.f).mean(axis=1),
+        annealed.is_reliable,
     )

@@ -103,9 +103,11 @@ class MeanField(InferenceDefaults):
             w, v = start.beta, start.cavity_variance
         best, waited = np.inf, 0
         for outer in range(1, self.max_outer + 1):
-            w = self._inner(K, y, likelihood, weight, w, v, rate)
-            sites = _sites(K @ w - v * w, v, likelihood.tilted_moments(y, K @ w - v * w, v, weight))
-            state = evaluate(K, y, likelihood, weight, sites)
+            # Rates too large for weights of 1e12 overflow soon: the sites are then not finite.
+            with np.errstate(over="ignore", invalid="ignore"):
+                w = self._inner(K, y, likelihood, weight, w, v, rate)
+                sites = _sites(K @ w - v * w, v, likelihood.tilted_moments(y, K @ w - v * w, v, weight))
+                state = evaluate(K, y, likelihood, weight, sites) if np.all(np.isfinite(sites)) else None
             if state is None:
                 break
             if state.residual <= self.tol:

@@ -7,7 +7,7 @@ from scipy.special import log_ndtr
 
 from softmargin.likelihoods._protocol import Array, Derivatives, TiltedMoments, power
 from softmargin.likelihoods.defaults import LabelDefaults
-from softmargin.likelihoods.integrals.gauss import log_R, rho
+from softmargin.likelihoods.integrals.gauss import hazard, rho
 
 
 @dataclass(frozen=True)
@@ -42,12 +42,12 @@ class Probit(LabelDefaults):
     def derivatives(self, y: Array, f: Array, weight: Array | None = None) -> Derivatives:
         """Return slope C y h and curvature -C^2 h (x + h) of `log_prob` in f, h = phi(x)/Phi(x) at x = C y f."""
         w, x = power(weight), self.C * y * f
-        h = np.exp(-log_R(x))
+        h = hazard(x)
         return Derivatives(w * self.C * y * h, -w * self.C**2 * h * rho(x))
 
     def d_log_prob_d_params(self, y: Array, f: Array, weight: Array | None = None) -> Array:
         """d log_prob / dC = w y f h, shape (1, n)."""
-        return np.atleast_2d(power(weight) * y * f * np.exp(-log_R(self.C * y * f)))
+        return np.atleast_2d(power(weight) * y * f * hazard(self.C * y * f))
 
     def tilted_moments(self, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedMoments:
         """Integrate Phi(C y f)^w against N(f; m, v): Phi(x), x = C y m/sqrt(1 + C^2 v), where the weight is one."""
@@ -55,5 +55,5 @@ class Probit(LabelDefaults):
             return super().tilted_moments(y, m, v, weight)
         s = np.sqrt(1 + self.C**2 * v)
         x = self.C * y * m / s
-        h, a = np.exp(-log_R(x)), self.C / s
+        h, a = hazard(x), self.C / s
         return TiltedMoments(log_ndtr(x), y * a * h, -(a**2) * h * rho(x), (h * y * m / s**3)[None])

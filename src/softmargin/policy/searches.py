@@ -42,10 +42,10 @@ class SearchPolicy:
     """Largest change of a log hyperparameter in one step of gradient ascent [ascent]."""
     patience: int = 15
     """Evaluations without a gain on held-out rows after which a search ends."""
-    failures: int = 5
-    """Evaluations whose inference did not converge, nor what it fell back to, after which a search ends at its best
-    point if they are more than a tenth of all: the values around it are no function that could be climbed
-    (`tests/fuzz`)."""
+    failures: int = 3
+    """Evaluations whose inference did not converge, nor what it fell back to, or whose annealing was cut short, after
+    which a search ends at its best point if they are more than a tenth of all: the values around it are no function
+    that could be climbed (`tests/fuzz`)."""
     fallbacks: int = 25
     """The same of evaluations whose inference fell back, if they are more than half of all (`tests/fuzz`)."""
     one_thread_rows: int = 1000

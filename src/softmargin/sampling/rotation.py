@@ -89,7 +89,7 @@ def step(
     uniform = rng.random(len(state.z))
 
     # A diverged trajectory overflows; it is rejected (nan).
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         proposal, energy_error = _integrate(state, noise, reference, target, angle, n_kicks, power)
     energy_error = np.where(np.isnan(energy_error), np.inf, energy_error)
     acceptance = np.exp(-np.maximum(energy_error, 0.0))

@@ -18,6 +18,9 @@ from softmargin._parts import Part
 from softmargin.search._protocol import Objective, SearchResult
 from softmargin.search.watch import StopSearch
 
+ROUNDING = 1e-12
+"""Relative gain that is none: a coordinate on which nothing depends, as the length scale of a constant input, stays."""
+
 
 @dataclass(frozen=True, repr=False)
 class RandomWalk(Part):
@@ -102,7 +105,7 @@ class RandomWalk(Part):
                     evaluation = None
                     if bounds[j, 0] <= proposal[j] <= bounds[j, 1]:
                         evaluation = objective(proposal)
-                    if evaluation is not None and evaluation.value > best.value:
+                    if evaluation is not None and evaluation.value - best.value > ROUNDING * abs(evaluation.value):
                         point, best = proposal, evaluation
                         steps[j] *= self.rate
                         kept.append(best.value)

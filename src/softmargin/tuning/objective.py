@@ -59,7 +59,7 @@ class Objective(ScaledObjective):
     """The last one whose inference fell back: a climb that starts there asks for it twice."""
     _calls: int = field(default=0, repr=False)
     _failures: int = field(default=0, repr=False)
-    """Calls whose inference did not converge, nor what it fell back to."""
+    """Calls whose inference did not converge, nor what it fell back to, or whose criterion is not reliable."""
     _fallbacks: int = field(default=0, repr=False)
     """Calls whose inference fell back."""
 
@@ -93,7 +93,7 @@ class Objective(ScaledObjective):
             gradient = None if gradient is None else gradient + d_prior
         # The gradient with respect to K has done its work: n^2 numbers less to remember.
         evaluation = Evaluation(z, value, gradient, result.value, replace(posterior, d_gram=None))
-        self._record(evaluation)
+        self._record(evaluation, posterior.converged and result.is_reliable)
         return evaluation
 
     def memory(self) -> Any:
@@ -119,7 +119,7 @@ class Objective(ScaledObjective):
             return None
         return known[int(np.argmin(distance))].posterior
 
-    def _record(self, evaluation: Evaluation) -> None:
+    def _record(self, evaluation: Evaluation, is_sound: bool) -> None:
         posterior = evaluation.posterior
         if posterior.converged and posterior.method == self.inference.name:
             self._last = evaluation
@@ -129,13 +129,13 @@ class Objective(ScaledObjective):
             self._failed = evaluation
         self.path.append(path_row(evaluation, self.stage, self.coordinates))
         notify(evaluation, self.callback)
-        self._give_up(evaluation)
+        self._give_up(evaluation, is_sound)
 
-    def _give_up(self, evaluation: Evaluation) -> None:
+    def _give_up(self, evaluation: Evaluation, is_sound: bool) -> None:
         """End a search among points at which nothing converges, each of which costs as much as a hundred others."""
         posterior, policy = evaluation.posterior, POLICY.search
         self._calls += 1
-        self._failures += not posterior.converged
+        self._failures += not is_sound
         self._fallbacks += posterior.method != self.inference.name
         failed = self._failures > max(policy.failures, self._calls // 10)
         if failed or self._fallbacks > max(policy.fallbacks, self._calls // 2):

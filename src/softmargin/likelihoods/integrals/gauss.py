@@ -10,6 +10,7 @@ from softmargin.likelihoods._protocol import Array
 
 LOG_SQRT_2PI = 0.5 * np.log(2 * np.pi)
 LOG_SQRT_HALF_PI = 0.5 * np.log(np.pi / 2)
+SQRT_2, SQRT_2_OVER_PI = float(np.sqrt(2)), float(np.sqrt(2 / np.pi))
 FAR = -8.0
 """Left of this point x + phi/Phi cancels and the continued fraction takes over."""
 ONE = 30.0
@@ -31,14 +32,20 @@ def log_R(x: Array) -> Array:
 def _tail(t: Array) -> Array:
     """c = 2/(t + 3/(t + 4/(t + ...))), so that rho(-t) = 1/(t + c) (Laplace's continued fraction)."""
     c = np.zeros_like(t)
-    for k in range(40, 1, -1):
+    # All digits from -FAR on; far beyond, fewer terms have them.
+    for k in range(20 if np.min(t) < 30 else 8, 1, -1):
         c = k / (t + c)
     return c
 
 
-def rho(x: Array, log_r: Array | None = None) -> Array:
-    """x + phi(x)/Phi(x); `log_r` is log_R(x) if it is known."""
-    result = x + np.exp(-(log_R(x) if log_r is None else log_r))
+def hazard(x: Array) -> Array:
+    """phi(x)/Phi(x) = 1/R(x); zero where Phi is one and erfcx infinite."""
+    return SQRT_2_OVER_PI / erfcx(-x / SQRT_2)
+
+
+def rho(x: Array) -> Array:
+    """x + phi(x)/Phi(x)."""
+    result = x + hazard(x)
     far = x < FAR
     if np.any(far):
         t = -x[far]

@@ -23,6 +23,9 @@ from softmargin.likelihoods.integrals.quadrature import (
     tilted_panels,
 )
 
+CENTRAL = (-2, -1, 1, 2), (1, -8, 8, -1)
+"""Steps of fourth-order differences and twelve times their shares."""
+FORWARD = (0, 1, 2, 3, 4), (-25, 48, -36, 16, -3)
 NARROWEST = 1e-13
 """Standard deviation over the mean below which panels have no nodes between their ends."""
 
@@ -111,7 +114,8 @@ def _expected(likelihood: Any, y: Array, m: Array, v: Array) -> Array:
 def tilted_slopes(likelihood: Any, y: Array, m: Array, v: Array, weight: Array | None = None) -> TiltedSlopes:
     """Differentiate `tilted_moments` by fourth-order central differences.
 
-    ln Z is smooth on the scale of the cavity's standard deviation, so they are good to about nine digits.
+    ln Z is smooth on the scale of the cavity's standard deviation, so they are good to about nine digits. A parameter
+    of zero is at the end of its range: there they are forward differences.
     """
 
     def moments(m: Array, **changed: float) -> TiltedMoments:
@@ -126,8 +130,9 @@ def tilted_slopes(likelihood: Any, y: Array, m: Array, v: Array, weight: Array |
     for name in likelihood.param_names:
         value = getattr(likelihood, name)
         width = 1e-3 * (abs(value) or 1.0)
-        mm, m_, p, pp = (moments(m, **{name: value + k * width}) for k in (-2, -1, 1, 2))
-        by_params.append([(8 * (p[i] - m_[i]) - (pp[i] - mm[i])) / (12 * width) for i in (1, 2)])
+        steps, shares = CENTRAL if value else FORWARD
+        near = [moments(m, **{name: value + k * width}) for k in steps]
+        by_params.append([sum(c * at[i] for c, at in zip(shares, near)) / (12 * width) for i in (1, 2)])
     g_c, h_c = np.array(by_params).reshape(-1, 2, len(m)).swapaxes(0, 1)
     return TiltedSlopes(d3, d4, g_c, h_c)
 
