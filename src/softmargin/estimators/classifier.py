@@ -101,7 +101,10 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
     warm_start : bool, default=False
         Start the search from the hyperparameters of the previous fit.
     n_jobs : int or None, default=None
-        Pairs of classes and restarts in parallel (joblib).
+        Processes of a fit (joblib), which does not depend on them: for pairs of classes, restarts, and members of the
+        stack. The hinge machine starts from the length scales of the first least-squares machine; the other
+        least-squares machine is fitted beside both. Searches of other processes are not reported to callbacks. A
+        process takes about a second to start, and each has one BLAS thread, as a fit without processes has.
     random_state : int, RandomState or None, default=None
         Seed of restarts, samples and inducing points. The same seed gives the same model.
     verbose : int, default=0

@@ -92,7 +92,11 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
     warm_start : bool, default=False
         Start the search from the hyperparameters of the previous fit.
     n_jobs : int or None, default=None
-        Restarts in parallel (joblib).
+        Processes of a fit (joblib), which does not depend on them: for restarts, for the two readings of suspected
+        gross errors, and for members of the stack. All members start from the tube machine; then the one of the warped
+        target is fitted beside the Gaussian processes, of which the second starts from the first. Searches of other
+        processes are not reported to callbacks. A process takes about a second to start, and each has one BLAS thread,
+        as a fit without processes has.
     random_state : int, RandomState or None, default=None
         Seed of restarts, samples and inducing points. The same seed gives the same model.
     verbose : int, default=0

@@ -58,8 +58,7 @@ def fit_latent(
     low_rank = tuning.is_default and tuning.inference == EP() and not isinstance(kernel, PrecomputedKernel)
     if low_rank and len(rows.y) > POLICY.size.dense_rows:
         return fit_low_rank(rows, kernel, likelihood, spread, tuning, start)
-    # Small matrices gain nothing from several BLAS threads, and on a busy machine the threads wait for each other.
-    with blas_threads(1 if len(rows.y) <= POLICY.search.one_thread_rows else None):
+    with blas_threads(POLICY.search.blas_threads):
         coordinates = Coordinates(kernel, likelihood, n_features=len(spread))
         asked = tuning.inference
         if tuning.is_default and is_contested(rows, coordinates):

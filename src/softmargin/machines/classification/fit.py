@@ -1,24 +1,22 @@
 """The fit of a classification: from rows and settings to a record; nothing here knows an estimator."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from softmargin._linalg import Array
 from softmargin.kernels import PrecomputedKernel
-from softmargin.least_squares import fit_least_squares
 from softmargin.machines.classification.labels import check_classes, log_class_weights
+from softmargin.machines.classification.least_squares import LeastSquaresMembers, Made
 from softmargin.machines.classification.pairs import Combination
-from softmargin.machines.classification.pairwise import LeftOut, PairwiseFit, PairwiseMachine, leaves_whole_rows
+from softmargin.machines.classification.pairwise import LeftOut, PairwiseFit, PairwiseMachine
 from softmargin.machines.classification.record import ClassificationFit, ClassificationSettings
 from softmargin.machines.classification.stack import Member, Stack
 from softmargin.machines.sampled_rows import Source, compact, draw, enough_rows, left_out_rows, merged
-from softmargin.machines.warp import Warp
-from softmargin.policy import POLICY, LeastSquaresPolicy
+from softmargin.policy import POLICY
 from softmargin.rows import (
     ClassEncoding,
     LocalRows,
@@ -26,7 +24,6 @@ from softmargin.rows import (
     TrainingRows,
     check_sample_sizes,
     merge_rows,
-    spread_of,
 )
 from softmargin.search import Listener, Report
 from softmargin.tuning import LatentModel, Probability, blas_threads, update
@@ -49,11 +46,9 @@ def fit_classification(
     report = None if listener is None else Report(listener)
     if isinstance(source, LocalRows):
         check_classification_targets(source.y)
-    if settings.through_inducing_points and not settings.fits_memory(source):
-        return _fit_source(source, settings, report)
-    # Small matrices gain nothing from several BLAS threads, and on a busy machine the threads wait for each other.
-    with blas_threads(1 if source.n_rows <= POLICY.search.one_thread_rows else None):
-        return _fit_rows(source, settings, report)
+    large = settings.through_inducing_points and not settings.fits_memory(source)
+    with blas_threads(POLICY.search.blas_threads):
+        return (_fit_source if large else _fit_rows)(source, settings, report)
 
 
 def _fit_rows(source: Source, settings: ClassificationSettings, report: Report | None) -> ClassificationFit:
@@ -66,81 +61,31 @@ def _fit_rows(source: Source, settings: ClassificationSettings, report: Report |
     rows = merge_rows(X, index.astype(float), weight, precomputed=settings.precomputed)
     fit = settings.pairwise(rows.X, X.shape[1], rows.weight)
     finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight, layout=settings.layout)
-    members, left_out = _least_squares_members(rows, len(classes), fit.spread, settings, report)
-    if settings.is_joint(len(classes)):
+    least_squares, machine = LeastSquaresMembers(rows, len(classes), fit.spread, settings), None
+    with least_squares.fitted(report) as (first, others):
+        if not settings.is_joint(len(classes)):
+            hinge_fit = _reporting(_beside(fit, first), finish, len(classes), report)
+            machine = hinge_fit.from_rows(rows, len(classes))
+        members, left_out = _listed([*first, *others()])
+    if machine is None:
         stack, mixed = _stacked(members, left_out, rows)
         return finish(stack, left_out=mixed, rows=rows, later=fit)
-    fit = _beside(fit, members)
-    machine = _reporting(fit, finish, len(classes), report).from_rows(rows, len(classes))
     hinge = Member("hinge", machine.predicting(settings.probability))
     hinge_left_out = None if machine.left_out is None else machine.left_out.log_proba
     stack, mixed = _stacked([hinge, *members], [hinge_left_out, *left_out], rows)
     return finish(stack, machine, mixed if members else machine.left_out, rows)
 
 
-def _least_squares_members(
-    rows: TrainingRows,
-    n_classes: int,
-    spread: Array,
-    settings: ClassificationSettings,
-    report: Report | None,
-    source: Source | None = None,
-) -> tuple[list[Member], list[Array | None]]:
-    """The least-squares machines of the composition, with the leave-one-out log-probabilities of `rows`.
-
-    With a source `rows` are a sample of it.
-    """
-    if settings.composition == "hinge":
-        return [], []
-    labels = rows.y.astype(np.intp)
-    whole = leaves_whole_rows(rows, precomputed=settings.precomputed)
-    members: list[Member] = []
-    left_out: list[Array | None] = []
-    for name, warp, policy in _compositions(rows, settings, source):
-        X = rows.X if warp is None else warp(rows.X)
-        machine = fit_least_squares(
-            X,
-            labels,
-            rows.weight,
-            n_classes,
-            settings.kernel,
-            spread=spread if warp is None else spread_of(X, rows.weight, settings.layout),
-            layout=settings.layout,
-            leave_whole_rows=whole,
-            policy=policy,
-            random_state=settings.tuning.seed,
-            callback=None if report is None else report.without_result(),
-            source=source,
-            inputs=warp,
-        )
-        members.append(Member(name, machine, warp))
-        left_out.append(machine.cross_log_proba(labels, rows.weight, whole=whole))
-    return members, left_out
+def _listed(made: list[Made]) -> tuple[list[Member], list[Array | None]]:
+    """The members, and the leave-one-out log-probabilities of each."""
+    return [member for member, _ in made], [log_p for _, log_p in made]
 
 
-def _compositions(
-    rows: TrainingRows, settings: ClassificationSettings, source: Source | None
-) -> Iterator[tuple[str, Warp | None, LeastSquaresPolicy]]:
-    """Name, warp and policy of each least-squares machine.
-
-    The second is that of the ANOVA kernel. A kernel of the user's takes its place, and so does the first one's where
-    rows are many, if there is something to warp.
-    """
-    yield "least_squares", None, settings.least_squares
-    if settings.composition == "least_squares" or settings.precomputed or issparse(rows.X):
-        return
-    warp = Warp.of(rows.X, rows.weight)
-    if settings.kernel is None and source is None and len(rows.y) <= POLICY.stack.additive_rows:
-        yield "least_squares_additive", warp, POLICY.additive
-    elif warp is not None:
-        yield "least_squares_warped", warp, settings.least_squares
-
-
-def _beside(fit: PairwiseFit, members: list[Member]) -> PairwiseFit:
+def _beside(fit: PairwiseFit, made: list[Made]) -> PairwiseFit:
     """The hinge machine's fit beside others: from the least-squares machine's length scales, with fewer digits."""
-    if not members:
+    if not made:
         return fit
-    hint = None if isinstance(fit.kernel, PrecomputedKernel) else members[0].machine.kernel
+    hint = None if isinstance(fit.kernel, PrecomputedKernel) else made[0][0].machine.kernel
     return replace(fit, tuning=replace(fit.tuning.relaxed(POLICY.stack.relaxed), hint=hint))
 
 
@@ -168,12 +113,15 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
     fit = settings.pairwise(drawn.X, drawn.X.shape[1], drawn.weight)
     finish = partial(ClassificationFit, classes, fit.spread, settings.probability, log_weight, layout=settings.layout)
     everything = None if drawn.share == 1 else seen.encoded(ClassEncoding(classes))
-    members, left_out = _least_squares_members(rows, len(classes), fit.spread, settings, report, everything)
-    if settings.is_joint(len(classes)):
+    least_squares, machine = LeastSquaresMembers(rows, len(classes), fit.spread, settings, everything), None
+    with least_squares.fitted(report) as (first, others):
+        if not settings.is_joint(len(classes)):
+            hinge_fit = _reporting(_beside(fit, first), finish, len(classes), report)
+            machine = hinge_fit.from_source(source, classes, drawn)
+        members, left_out = _listed([*first, *others()])
+    if machine is None:
         stack, mixed = _stacked(members, left_out, rows)
         return finish(stack, left_out=mixed, rows=rows, later=fit)
-    fit = _beside(fit, members)
-    machine = _reporting(fit, finish, len(classes), report).from_source(source, classes, drawn)
     shown = drawn.some(POLICY.size.importance_rows)
     if not members:
         return finish(_alone(machine, settings.probability), machine, machine.left_out, sample=shown)

@@ -12,12 +12,14 @@ A row of the uniform component says nothing about the function: it takes no part
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Product
 
 from softmargin._linalg import Array
 from softmargin.kernels import RowScale, diag
+from softmargin.machines.beside import beside, runs_beside
 from softmargin.machines.regression.members import left_out, stack_on, vary_noise
 from softmargin.machines.regression.record import RegressionFit, RegressionSettings
 from softmargin.machines.regression.target import TargetUnits, in_bulk, target_kernels
@@ -25,14 +27,29 @@ from softmargin.machines.sampled_rows import RawSample, Source, compact, draw, n
 from softmargin.policy import POLICY
 from softmargin.rows import LocalRows, ScaledEncoding, TrainingRows, check_sample_sizes, merge_rows, spread_of
 from softmargin.search import Listener, Report
-from softmargin.tuning import Coordinates, LatentModel, Tuning, fit_latent, fit_sparse, leave_rows_out, update
+from softmargin.tuning import (
+    Coordinates,
+    LatentModel,
+    Tuning,
+    blas_threads,
+    fit_latent,
+    fit_sparse,
+    leave_rows_out,
+    update,
+)
 
 
 def fit_regression(source: Source, settings: RegressionSettings, listener: Listener | None = None) -> RegressionFit:
     """Fit a regression to valid raw rows; see `RegressionSettings`. `listener` is called after every evaluation."""
     report = None if listener is None else Report(listener)
-    if settings.through_inducing_points:
-        return _Large(compact(source), settings, report).fit(source)
+    with blas_threads(POLICY.search.blas_threads):
+        if settings.through_inducing_points:
+            return _Large(compact(source), settings, report).fit(source)
+        return _fit_all(source, settings, report)
+
+
+def _fit_all(source: Source, settings: RegressionSettings, report: Report | None) -> RegressionFit:
+    """Fit with all rows at hand: the tube machine, and what is stacked on it."""
     X, y, weight = source.take(np.arange(source.n_rows))
     rows = merge_rows(X, y.astype(np.float64), weight, precomputed=settings.precomputed)
     fitted = _fit_target(rows, settings, report)
@@ -62,16 +79,27 @@ def _fit_target(rows: TrainingRows, settings: RegressionSettings, report: Report
     if np.all(bulk) or not settings.leave_gross_errors_out:
         return _fit_rows(rows, settings, report)
     part = rows.subset(bulk, rows.y[bulk], precomputed=settings.precomputed)
-    without = _fit_rows(part, settings, report)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        whole = _fit_rows(rows, settings, report)
+    n_jobs = settings.tuning.n_jobs
+    reading = partial(_fit_quietly, rows, settings, None if runs_beside(n_jobs) else report)
+    with beside(reading, n_jobs) as other:
+        without = _fit_rows(part, settings, report)
+        whole, caught = other()
     if whole.log_evidence > without.log_evidence + log_uniform(float(rows.weight @ ~bulk), rows.y):
-        for warning in caught:
-            warnings.warn(warning.message, stacklevel=5)
+        for message in caught:
+            warnings.warn(message, stacklevel=5)
         return whole
     warn_of_gross_errors(int(np.sum(~bulk)), np.sort(rows.first[~bulk]))
     return without
+
+
+def _fit_quietly(
+    rows: TrainingRows, settings: RegressionSettings, report: Report | None
+) -> tuple[RegressionFit, list[Warning | str]]:
+    """Fit merged rows as they are; warnings are returned, for a fit that may not be kept."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = _fit_rows(rows, settings, report)
+    return fitted, [warning.message for warning in caught]
 
 
 def _fit_rows(original: TrainingRows, settings: RegressionSettings, report: Report | None) -> RegressionFit:

@@ -20,6 +20,7 @@ from softmargin._linalg import Array
 from softmargin.criteria import Problem, leave_one_out
 from softmargin.inference import Inference, SampledPosterior
 from softmargin.likelihoods import Gaussian
+from softmargin.machines.beside import beside, runs_beside
 from softmargin.machines.regression.conjugate import gaussian_inference
 from softmargin.machines.regression.noise_members import VaryingNoise
 from softmargin.machines.regression.predictive import Predictive
@@ -56,7 +57,7 @@ def stack_on(
     if tube.model.posterior.cavities() is None or not np.ptp(rows.y) > 0:
         return tube
     fit = _Members(tube, rows, settings, fit_rows, _without_fit(report))
-    made = [*fit.warped_targets(), *fit.gaussians()]
+    made = fit.constant()
     constant = _mixed(tube, made, rows, tube_predicts=True)
     if settings.noise == "constant":
         return constant
@@ -114,14 +115,30 @@ class _Members:
     fit_rows: FitRows
     report: Report | None
 
-    def warped_targets(self) -> Iterator[tuple[DensityMember, Array]]:
+    def constant(self) -> list[tuple[DensityMember, Array]]:
+        """The members whose noise is constant.
+
+        They start from the tube machine, not from each other: with `n_jobs` the one of the warped target has a process
+        of its own.
+        """
+        n_jobs = self.settings.tuning.n_jobs
+        silent = replace(self, report=None) if runs_beside(n_jobs) else self
+        with beside(silent.warped_targets, n_jobs if self._target_warp() else 1) as warped:
+            gaussians = list(self.gaussians())
+            return [*warped(), *gaussians]
+
+    def _target_warp(self) -> TargetWarp | None:
+        return TargetWarp.of(self.rows.y, self.rows.weight)
+
+    def warped_targets(self) -> list[tuple[DensityMember, Array]]:
         """The tube machine of the warped target, where a warp is needed."""
-        warp = TargetWarp.of(self.rows.y, self.rows.weight)
-        if warp is not None:
-            settings = replace(self._briefly(self.settings), start=self.tube.model.z)
-            fitted = self.fit_rows(replace(self.rows, y=warp(self.rows.y)), settings, self.report)
-            predictive = WarpedPredictive(Predictive.of(fitted.model, fitted.units), warp)
-            yield DensityMember("tube_warped_target", predictive), left_out(fitted) + warp.log_slope(self.rows.y)
+        warp = self._target_warp()
+        if warp is None:
+            return []
+        settings = replace(self._briefly(self.settings), start=self.tube.model.z)
+        fitted = self.fit_rows(replace(self.rows, y=warp(self.rows.y)), settings, self.report)
+        predictive = WarpedPredictive(Predictive.of(fitted.model, fitted.units), warp)
+        return [(DensityMember("tube_warped_target", predictive), left_out(fitted) + warp.log_slope(self.rows.y))]
 
     def gaussians(self) -> Iterator[tuple[DensityMember, Array]]:
         """The Gaussian process, and where columns are heavy-tailed that on warped inputs."""

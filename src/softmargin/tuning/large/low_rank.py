@@ -267,7 +267,7 @@ def fit_low_rank(
     usable = start if start is not None and len(start) == len(coordinates.start) else None
     path: list[dict[str, Any]] = []
     hint = coordinates.hinted(coordinates.start, tuning.hint) if usable is None else None
-    with blas_threads(1 if len(rows.y) <= POLICY.search.one_thread_rows else None):
+    with blas_threads(POLICY.search.blas_threads):
         learnt = learn(
             rows.X, rows.y, rows.weight, coordinates, stages, log_prior, seed=tuning.seed, start=usable, hint=hint,
             path=path, callback=_callback(rows, coordinates, tuning, path),
