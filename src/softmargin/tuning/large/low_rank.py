@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array, NotPositiveDefiniteError
+from softmargin.criteria import Criterion
 from softmargin.inference import inducing_points
 from softmargin.inference.low_rank import (
     LowRankEP,
@@ -45,8 +46,8 @@ class LowRankObjective(ScaledObjective):
     rows: LocalRows = field(repr=False)
     coordinates: Coordinates
     Z: Array = field(repr=False)
-    criterion: str
-    """"evidence", "link_evidence" or "loo"."""
+    criterion: Criterion
+    """One that uses the evidence, or leave-one-out."""
     tol: float
     log_prior: LogDensity | None = None
     units: Array | None = None
@@ -60,18 +61,18 @@ class LowRankObjective(ScaledObjective):
         if self._last is not None and np.array_equal(z, self._last.z):
             return self._last
         model = self.coordinates.model(z)
-        likelihood = model.likelihood.normalised() if self.criterion == "link_evidence" else model.likelihood
+        likelihood = self.criterion.likelihood(model.likelihood)
         value, gradient, posterior = self._evaluate(z, model.kernel, likelihood)
         prior, d_prior = (0.0, np.zeros_like(z)) if self.log_prior is None else self.log_prior(z)
         evaluation = Evaluation(z, value + prior, None if gradient is None else gradient + d_prior, value, posterior)
         if posterior.converged:
             self._last = evaluation
-        self.path.append({"start": 0, **path_row(evaluation, self.criterion, self.coordinates)})
+        self.path.append({"start": 0, **path_row(evaluation, self.criterion.name, self.coordinates)})
         notify(evaluation, self.callback)
         return evaluation
 
     def _evaluate(self, z: Array, kernel: Kernel, likelihood: Likelihood) -> tuple[float, Array | None, Any]:
-        solver = LowRankEP(tol=self.tol, gradients=self.criterion != "loo")
+        solver = LowRankEP(tol=self.tol, gradients=self.criterion.uses_evidence)
         try:
             prior = solver.prior(kernel, self.Z)
         except NotPositiveDefiniteError:
@@ -84,7 +85,7 @@ class LowRankObjective(ScaledObjective):
             return -1e10, None, posterior
         value, d_theta = posterior.log_evidence, posterior.d_theta
         d_params: Array | None = posterior.d_params
-        if self.criterion == "loo":
+        if not self.criterion.uses_evidence:
             rows = self.rows
             left = low_rank_leave_one_out(
                 posterior, rows.X, rows.y, likelihood, kernel, rows.weight, features=rows.features(prior)
@@ -112,7 +113,6 @@ class Learnt(NamedTuple):
     kernel: Kernel
     likelihood: Likelihood
     """The one to infer with: the link, or the loss itself."""
-    is_link: bool
     value: float
     posterior: LowRankPosterior
     """Of the last search's rows."""
@@ -173,7 +173,7 @@ def learn(
                 rows,
                 coordinates,
                 Z,
-                first.criterion.name,
+                first.criterion,
                 schedule.evidence_tol,
                 log_prior,
                 first.units,
@@ -185,19 +185,19 @@ def learn(
         best, objective = max(ends, key=lambda end: end[0].value)
         starts = [best.z]
     z = best.z
-    is_link = first.criterion.name == "link_evidence"
+    last = first
     if len(stages) > 1:
         margin = _leave_one_out_stage(replace(objective, _last=None), z, stages[1], schedule)
         if not _is_better_link(best, margin, coordinates, rows):
-            best, is_link = margin, False
+            best, last = margin, stages[1]
     model = coordinates.model(best.z)
-    likelihood = model.likelihood.normalised() if is_link else model.likelihood
+    likelihood = last.criterion.likelihood(model.likelihood)
     posterior: Any = best.posterior
-    return Learnt(best.z, model.kernel, likelihood, is_link, best.value, posterior, index)
+    return Learnt(best.z, model.kernel, likelihood, best.value, posterior, index)
 
 
 def _leave_one_out_stage(objective: LowRankObjective, z: Array, stage: Stage, schedule: LowRankPolicy) -> Evaluation:
-    objective.criterion, objective.tol, objective.units = "loo", schedule.loo_tol, stage.units
+    objective.criterion, objective.tol, objective.units = stage.criterion, schedule.loo_tol, stage.units
     search, box = LBFGS(max_iter=schedule.loo_max_iter, tol=schedule.loo_gain), objective.coordinates.bounds
     if stage.directions is None:
         return search.maximise(objective, z, box).best
