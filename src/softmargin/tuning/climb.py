@@ -103,7 +103,8 @@ class Climb:
     def _objective(self, stage: Stage, path: list[dict[str, Any]], watch: Watch | None) -> Objective:
         """The stage's objective; gradients are left out where the search has no use for them."""
         criterion, gradients = stage.criterion, self.search.needs_gradient
-        inference = criterion.inference_for(self.tuning.inference).for_search(criterion)
+        given = self.tuning.rougher or self.tuning.inference
+        inference = criterion.inference_for(given).for_search(criterion)
         if self.search.averages_noise:
             inference = inference.with_fresh_noise()
         if not gradients:

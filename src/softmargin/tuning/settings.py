@@ -29,6 +29,8 @@ class Tuning:
     hint: Kernel | None = None
     """A kernel of another machine, from whose length scales the search starts, or climbs too where it sees few of the
     rows."""
+    rougher: Inference | None = None
+    """The inference at the points of a search, where fewer digits are enough; None: the same."""
     brief: bool = False
     """Whether the search starts near its end and the machine only predicts: it looks for no other structure, a
     regression in doubt is not searched again from other starts, and no support vector machine is solved."""

@@ -6,8 +6,11 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from softmargin import BayesianSVR
+from softmargin.inference import EP
+from softmargin.kernels import gram
 from softmargin.machines import stacking_weights
 from softmargin.policy import POLICY
+from softmargin.tuning import fit_latent
 
 RNG = np.random.default_rng(3)
 X = RNG.lognormal(0, 0.8, (40, 1))
@@ -71,3 +74,21 @@ def test_a_search_starts_where_another_ended(model):
     names = [name for name in gaussian.path[0] if name.startswith("length_scale")]
     end = np.exp(gaussian.z[1])
     assert on_warped.path[0][names[0]] == pytest.approx(end * spread[1] / spread[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("stack", [True, False])
+def test_only_the_searches_of_a_stack_ask_for_fewer_digits(monkeypatch, stack):
+    fits = []
+
+    def spy(*arguments):
+        fits.append((arguments[4], fit_latent(*arguments)))
+        return fits[-1][1]
+
+    monkeypatch.setattr("softmargin.machines.regression.fit.fit_latent", spy)
+    BayesianSVR(stack=stack, noise="constant").fit(X, Y)
+    asked, tube = fits[0]
+    assert asked.search.tol == pytest.approx(1e-4 * (POLICY.stack.target_relaxed if stack else 1))
+    assert asked.rougher == (EP(tol=POLICY.stack.target_ep_tol) if stack else None)
+    # What predicts has all digits all the same.
+    exact = EP(tol=1e-9).infer(gram(tube.kernel, tube.rows.X), tube.rows.y, tube.likelihood, tube.rows.weight)
+    assert_allclose(tube.posterior.mean, exact.mean, atol=1e-5)

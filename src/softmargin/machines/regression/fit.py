@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import Product
 
 from softmargin._linalg import Array
+from softmargin.inference import EP
 from softmargin.kernels import RowScale, diag
 from softmargin.machines.beside import beside, runs_beside
 from softmargin.machines.regression.members import left_out, stack_on, vary_noise
@@ -52,6 +53,8 @@ def _fit_all(source: Source, settings: RegressionSettings, report: Report | None
     """Fit with all rows at hand: the tube machine, and what is stacked on it."""
     X, y, weight = source.take(np.arange(source.n_rows))
     rows = merge_rows(X, y.astype(np.float64), weight, precomputed=settings.precomputed)
+    if settings.stacked:
+        settings = _in_stack(settings)
     fitted = _fit_target(rows, settings, report)
     if settings.tuning.search is not None:
         warn_of_imitated_noise(fitted)
@@ -62,6 +65,12 @@ def _fit_all(source: Source, settings: RegressionSettings, report: Report | None
     seen = rows.subset(kept, rows.y[kept])
     finish = stack_on if settings.stacked else vary_noise
     return finish(fitted, seen, settings, _fit_rows, report)
+
+
+def _in_stack(settings: RegressionSettings) -> RegressionSettings:
+    """The settings of machines whose mixture predicts: their searches need fewer digits than one that is alone."""
+    tuning = settings.tuning.relaxed(POLICY.stack.target_relaxed)
+    return replace(settings, tuning=replace(tuning, rougher=EP(tol=POLICY.stack.target_ep_tol)))
 
 
 def update_regression(fitted: RegressionFit, source: Source) -> RegressionFit:

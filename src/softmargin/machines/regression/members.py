@@ -176,8 +176,9 @@ class _Members:
         if isinstance(short, LBFGS):
             max_iter, tol = min(short.max_iter, STACK.later_iterations), max(short.tol, STACK.later_tol)
             short = replace(short, max_iter=max_iter, tol=tol)
-        chosen = tuning.inference if inference is None else inference
-        return replace(settings, tuning=replace(tuning, inference=chosen, search=short, n_restarts=0, brief=True))
+        if inference is not None:
+            tuning = replace(tuning, inference=inference, rougher=None)
+        return replace(settings, tuning=replace(tuning, search=short, n_restarts=0, brief=True))
 
 
 def _moved(fitted: RegressionFit, spread: Array) -> Array:
