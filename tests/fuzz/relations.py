@@ -65,7 +65,8 @@ def tolerance(case: Case) -> float:
 
 def _is_ill_conditioned(case: Case) -> bool:
     products = case.kernel in ("DotProduct", "power") and case.container != "precomputed"
-    sharp = not case.is_classifier and case.get("C", 1.0) >= 1e6
+    # A given C is in units of 1/y.
+    sharp = not case.is_classifier and case.get("C", 0.0) * 10.0**case.y_exponent >= 1e6
     return case.weights in ("huge", "mixed") or sharp or (products and case.x_exponent >= 9)
 
 
