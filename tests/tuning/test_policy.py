@@ -250,5 +250,5 @@ def test_rooms_have_no_tuned_constants_of_their_own():
     }
     assert found == {
         "BLOCK", "BLOCK_BYTES", "BLOCK_ROWS", "CLEAR", "CLOSE", "DIGITS", "EVIDENCES", "FORMAT", "LARGEST_HESSIAN",
-        "MAX_BYTES", "MAX_NEWTON", "N_LATENT, N_TOP, N_TAIL", "N_NODES", "STEP", "UNSEEN",
+        "MAX_BYTES", "MAX_NEWTON", "N_LATENT, N_TOP, N_TAIL", "N_NODES", "ROUNDING", "STEP", "UNSEEN",
     }  # fmt: skip
