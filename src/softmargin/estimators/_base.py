@@ -132,9 +132,12 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
             hyperprior if self.hyperprior == "auto" else self.hyperprior,
             self.n_restarts,
             self.n_jobs,
-            int(check_random_state(self.random_state).randint(2**31 - 1)),
+            self._seed(),
             self.validation_fraction,
         )
+
+    def _seed(self) -> int:
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     # -- rows ----------------------------------------------------------------------------------------------------
 

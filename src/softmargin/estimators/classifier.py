@@ -23,6 +23,7 @@ from softmargin.machines import (
     ClassificationFit,
     ClassificationSettings,
     Composition,
+    begin_classification,
     fit_classification,
     update_classification,
 )
@@ -264,8 +265,11 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
     ) -> "BayesianSVC":
         """Update the model by a batch of a stream (`inference="sparse"` only).
 
-        The first batch is fitted: it must be large enough to learn the hyperparameters and have rows of every class.
-        Later ones update the posterior at those hyperparameters, at the cost of the batch alone.
+        The first batch is fitted and must have rows of every class. Later ones update the posterior at the cost of the
+        batch alone. Whenever the stream has doubled since they were learnt, hyperparameters are learnt again, starting
+        from the present ones (not with ``search=None``): with all rows while there are at most 20,000, which the model
+        keeps; of more rows it keeps a random sample of so many for that, and its memory of all rows is carried over. A
+        model that `fit` has made keeps its hyperparameters.
 
         Parameters
         ----------
@@ -283,10 +287,14 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
             missing = [] if classes is None else np.setdiff1d(classes, np.unique(np.asarray(y))).tolist()
             if missing:
                 raise ValueError(f"the first batch must have rows of every class; it has none of {missing}")
-            return self.fit(X, y, sample_weight)
+            self.fit(X, y, sample_weight)
+            first = self._read(X, y, sample_weight, large=True, reset=False)
+            self._fit = begin_classification(self._fit, first.source, self._seed())
+            return self
         self._check_parameters()
         checked = self._read(X, y, sample_weight, large=True, reset=False)
-        fitted = update_classification(self._fit, checked.source)
+        settings = replace(self._settings(through_inducing_points=True), layout=self._fit.layout)
+        fitted = update_classification(self._fit, checked.source, settings)
         kept = {name: getattr(self, name) for name in ("loo_log_loss_", "loo_error_") if hasattr(self, name)}
         self._assign({**self._columns(), **class_attributes(fitted), **kept})
         return self

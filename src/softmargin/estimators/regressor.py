@@ -17,7 +17,7 @@ from softmargin.estimators._callbacks import FitListener, FitTasks, watched, wit
 from softmargin.estimators._target_prediction import TargetPredictionMixin
 from softmargin.inference import INFERENCES, REPRODUCTIONS, Inference
 from softmargin.kernels import evaluate
-from softmargin.machines import RegressionFit, RegressionSettings, fit_regression, update_regression
+from softmargin.machines import RegressionFit, RegressionSettings, begin_regression, fit_regression, update_regression
 from softmargin.tuning import HyperPrior, LatentModel
 
 
@@ -265,18 +265,25 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
     def partial_fit(self, X: MatrixLike, y: VectorLike, sample_weight: VectorLike = None) -> "BayesianSVR":
         """Update the model by a batch of a stream (`inference="sparse"` only).
 
-        The first batch is fitted and must be large enough to learn the hyperparameters; later ones update the posterior
-        at those hyperparameters, at the cost of the batch alone.
+        The first batch is fitted. Later ones update the posterior at the cost of the batch alone. Whenever the stream
+        has doubled since they were learnt, hyperparameters are learnt again, starting from the present ones (not with
+        ``search=None``): with all rows while there are at most 20,000, which the model keeps; of more rows it keeps a
+        random sample of so many for that, and its memory of all rows is carried over. A model that `fit` has made keeps
+        its hyperparameters.
 
         Returns
         -------
         self
         """
         if not hasattr(self, "_fit"):
-            return self.fit(X, y, sample_weight)
+            self.fit(X, y, sample_weight)
+            first = self._read(X, y, sample_weight, large=True, reset=False)
+            self._fit = begin_regression(self._fit, first.source, self._seed())
+            return self
         self._check_parameters()
         checked = self._read(X, y, sample_weight, large=True, reset=False)
-        fitted = update_regression(self._fit, checked.source)
+        settings = replace(self._settings(through_inducing_points=True), layout=self._fit.layout)
+        fitted = update_regression(self._fit, checked.source, settings)
         self._assign({**self._columns(), **target_attributes(fitted)})
         return self
 

@@ -23,6 +23,11 @@ class SizePolicy:
     """Training rows whose slopes `importance_` averages: more change a root mean square by a few per cent."""
     sample: int = 20_000
     """Rows held at once: for spreads, inducing points, hyperparameters and the posterior's start [scale]."""
+    reservoir: int = 20_000
+    """Rows of a stream that `partial_fit` keeps to learn the hyperparameters again: as many as `sample`."""
+    stream_growth: float = 2.0
+    """Factor by which a stream grows until they are learnt again: all searches together then see at most twice the rows
+    of the last one."""
     enough_of_a_class: int = 50
     """A class with fewer rows in the sample gets more from all rows, if it has them."""
     left_out: int = 10_000

@@ -16,7 +16,7 @@ from softmargin.tuning.coordinates import (
 from softmargin.tuning.held_out import HeldOut, Watch, hold_out
 from softmargin.tuning.hyperprior import HyperPrior, bind_prior
 from softmargin.tuning.large.sparse import Sample, fit_sparse, leave_rows_out
-from softmargin.tuning.large.stream import RememberedRows, update
+from softmargin.tuning.large.stream import RememberedRows, follow, update
 from softmargin.tuning.latent import choose_end, fit_latent
 from softmargin.tuning.model import LatentModel, Probability
 from softmargin.tuning.objective import Objective, Subspace, path_row
@@ -57,6 +57,7 @@ __all__ = [
     "classifier_prior",
     "fit_latent",
     "fit_sparse",
+    "follow",
     "hold_out",
     "is_better_link",
     "is_doubtful",

@@ -1,6 +1,6 @@
 """Classification: pairs of classes and their combination, the stack of machines, and the fit of all of them."""
 
-from softmargin.machines.classification.fit import fit_classification, update_classification
+from softmargin.machines.classification.fit import fit_classification
 from softmargin.machines.classification.pairs import (
     Combination,
     couple,
@@ -13,6 +13,7 @@ from softmargin.machines.classification.pairs import (
 from softmargin.machines.classification.pairwise import LeftOut, PairwiseFit, PairwiseMachine
 from softmargin.machines.classification.record import ClassificationFit, ClassificationSettings, Composition
 from softmargin.machines.classification.stack import Member, Stack
+from softmargin.machines.classification.stream import begin_classification, update_classification
 
 __all__ = [
     "ClassificationFit",
@@ -24,6 +25,7 @@ __all__ = [
     "PairwiseFit",
     "PairwiseMachine",
     "Stack",
+    "begin_classification",
     "couple",
     "fit_classification",
     "fit_temperature",

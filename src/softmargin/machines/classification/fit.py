@@ -20,13 +20,12 @@ from softmargin.policy import POLICY
 from softmargin.rows import (
     ClassEncoding,
     LocalRows,
-    PairEncoding,
     TrainingRows,
     check_sample_sizes,
     merge_rows,
 )
 from softmargin.search import Listener, Report
-from softmargin.tuning import LatentModel, Probability, blas_threads, update
+from softmargin.tuning import LatentModel, Probability, blas_threads
 
 
 def fit_classification(
@@ -124,7 +123,7 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
         return finish(stack, left_out=mixed, rows=rows, later=fit)
     shown = drawn.some(POLICY.size.importance_rows)
     if not members:
-        return finish(_alone(machine, settings.probability), machine, machine.left_out, sample=shown)
+        return finish(alone(machine, settings.probability), machine, machine.left_out, sample=shown)
     some = left_out_rows(len(rows.y), seed)
     hinge = Member("hinge", machine.predicting(settings.probability))
     assert machine.left_out is not None
@@ -133,26 +132,9 @@ def _fit_source(source: Source, settings: ClassificationSettings, report: Report
     return finish(stack, machine, mixed, sample=shown)
 
 
-def _alone(machine: PairwiseMachine, probability: Probability) -> Stack:
+def alone(machine: PairwiseMachine, probability: Probability) -> Stack:
     """The hinge machine as a stack of one."""
     return Stack([Member("hinge", machine.predicting(probability))], np.ones(1))
-
-
-def update_classification(fitted: ClassificationFit, source: Source) -> ClassificationFit:
-    """Update a fit through inducing points by a batch of rows, at its hyperparameters."""
-    source = compact(source)
-    unknown = np.setdiff1d(source.labels(), fitted.classes).tolist()
-    if unknown:
-        raise ValueError(f"classes {unknown} were not in the first batch; fit again with rows of every class")
-    _, y, weight = source.take(np.arange(source.n_rows))
-    assert fitted.machine is not None
-    models = []
-    for model, pair in zip(fitted.machine.models, fitted.machine.pairs):
-        encoding = PairEncoding(fitted.classes, pair)
-        seen = len(encoding(y, weight).target) > 0
-        models.append(update(model, source.encoded(encoding)) if seen else model)
-    machine = replace(fitted.machine, models=models)
-    return replace(fitted, machine=machine, stack=_alone(machine, fitted.probability))
 
 
 def _reporting(
@@ -164,7 +146,7 @@ def _reporting(
 
     def of_two_classes(model: LatentModel) -> ClassificationFit:
         machine = PairwiseMachine([model], Combination([(0, 1)], 2))
-        return finish(_alone(machine, "average"), machine)
+        return finish(alone(machine, "average"), machine)
 
     report = report.then(of_two_classes) if n_classes == 2 else report.without_result()
     return replace(fit, tuning=replace(fit.tuning, report=report))

@@ -138,7 +138,7 @@ class PairwiseFit:
 
         def fit(pair: Pair, start: Array | None, tuning: Tuning) -> LatentModel:
             part = rows_of(rows, pair, precomputed=precomputed)
-            tuning = self._with_prior(tuning, part.y, part.weight)
+            tuning = self.with_prior(tuning, part.y, part.weight)
             return fit_latent(part, self.kernel, self.likelihood, self.spread, tuning, start)
 
         machine = self._fit_all(fit, n_classes)
@@ -151,14 +151,15 @@ class PairwiseFit:
             encoding = PairEncoding(classes, pair)
             sample = drawn.encoded(encoding)
             m = n_inducing_for(max(int(len(sample.y) / sample.share), len(sample.y)), self.n_inducing)
-            tuning = self._with_prior(tuning, sample.y, sample.weight)
+            tuning = self.with_prior(tuning, sample.y, sample.weight)
             rows = source.encoded(encoding)
             return fit_sparse(rows, sample, self.kernel, self.likelihood, self.spread, tuning, m, start)
 
         machine = self._fit_all(fit, len(classes))
         return replace(machine, **_with_some_left_out(machine, drawn, classes, self.tuning.seed))
 
-    def _with_prior(self, tuning: Tuning, y: Array, weight: Array) -> Tuning:
+    def with_prior(self, tuning: Tuning, y: Array, weight: Array) -> Tuning:
+        """The same settings with the hyperprior for the classes of a binary problem."""
         return replace(tuning, hyperprior=classifier_prior(y, weight)) if self.default_prior else tuning
 
     def _fit_all(self, fit: Callable[[Pair, Array | None, Tuning], LatentModel], n_classes: int) -> PairwiseMachine:

@@ -12,6 +12,7 @@ from softmargin.kernels import Coefficients, Layout, PrecomputedKernel, make_ker
 from softmargin.machines.classification.pairwise import LeftOut, PairwiseFit, PairwiseMachine
 from softmargin.machines.classification.stack import Stack
 from softmargin.machines.importance import importance
+from softmargin.machines.reservoir import Reservoir
 from softmargin.machines.sampled_rows import RawSample, Source
 from softmargin.machines.support import ClassSupport, class_support
 from softmargin.policy import POLICY, LeastSquaresPolicy
@@ -93,6 +94,8 @@ class ClassificationFit:
     """Some training rows; None where `rows` has them all."""
     layout: Layout | None = field(default=None, repr=False)
     """Where the columns of the table are in the rows; None: each has its own place."""
+    reservoir: Reservoir | None = field(default=None, repr=False)
+    """Rows that a stream keeps; None where there is no stream."""
 
     @cached_property
     def hinge(self) -> PairwiseMachine | None:

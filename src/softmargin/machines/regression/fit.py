@@ -36,7 +36,6 @@ from softmargin.tuning import (
     fit_latent,
     fit_sparse,
     leave_rows_out,
-    update,
 )
 
 
@@ -71,14 +70,6 @@ def _in_stack(settings: RegressionSettings) -> RegressionSettings:
     """The settings of machines whose mixture predicts: their searches need fewer digits than one that is alone."""
     tuning = settings.tuning.relaxed(POLICY.stack.target_relaxed)
     return replace(settings, tuning=replace(tuning, rougher=EP(tol=POLICY.stack.target_ep_tol)))
-
-
-def update_regression(fitted: RegressionFit, source: Source) -> RegressionFit:
-    """Update a fit through inducing points by a batch of rows, at its hyperparameters."""
-    source, units = compact(source), fitted.units
-    model = update(fitted.model, source.encoded(ScaledEncoding(units.center, units.scale)))
-    _, _, weight = source.take(np.arange(source.n_rows))
-    return replace(fitted, model=model, total=fitted.total + float(weight.sum()))
 
 
 def _fit_target(rows: TrainingRows, settings: RegressionSettings, report: Report | None) -> RegressionFit:

@@ -15,6 +15,7 @@ from softmargin.machines.regression.noise_scale import NoiseScale
 from softmargin.machines.regression.predictive import Predictive
 from softmargin.machines.regression.stack import DensityMember, RegressionStack
 from softmargin.machines.regression.target import TargetUnits, path_in_units, target_likelihood, target_units
+from softmargin.machines.reservoir import Reservoir
 from softmargin.machines.sampled_rows import RawSample
 from softmargin.machines.support import TargetSupport, target_support
 from softmargin.policy import POLICY
@@ -96,6 +97,8 @@ class RegressionFit:
     """Some training rows; None where the model has them all."""
     layout: Layout | None = field(default=None, repr=False)
     """Where the columns of the table are in the rows; None: each has its own place."""
+    reservoir: Reservoir | None = field(default=None, repr=False)
+    """Rows that a stream keeps; None where there is no stream."""
 
     @cached_property
     def support_record(self) -> TargetSupport | None:

@@ -65,7 +65,7 @@ def fit_sparse(
     z, value = coordinates.start if start is None else start, float("nan")
     path: list[dict[str, Any]] = []
     if tuning.search is not None and len(z):
-        z, value, path = _learn(sample, coordinates, spread, tuning, start)
+        z, value, path = learn_on_sample(sample, coordinates, spread, tuning, start)
     model = coordinates.model(z)
     chosen = model.likelihood.normalised() if tuning.criterion is None else model.likelihood
     Z = inducing_points(sample.X, model.kernel, n_inducing, tuning.seed)
@@ -108,7 +108,7 @@ def _latent_model(
     return LatentModel(rows, kernel, likelihood, posterior, path, value, z)
 
 
-def _learn(
+def learn_on_sample(
     sample: Sample, coordinates: Coordinates, spread: Array, tuning: Tuning, start: Array | None
 ) -> tuple[Array, float, list[dict[str, Any]]]:
     """Stages 1 and 2: coordinates, objective and path."""

@@ -2,19 +2,27 @@
 
 The rows seen so far are remembered as one Gaussian factor over the whitened inducing values,
 exp(b'v - v'Av/2)/Z with I + A = S^-1 and b = S^-1 mu of the posterior they left, so that prior times factor is that
-posterior. Kernel, C and inducing points are those of the first batch.
+posterior. Kernel, C and inducing points stay, unless `follow` learns the hyperparameters again on a sample: in terms of
+the function values at the inducing points, u = L v, the factor does not depend on the kernel, so that it stands for the
+old rows at the new one too (Bui, Nguyen & Turner 2017).
 """
 
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.linalg import cho_solve, solve_triangular
+from sklearn.gaussian_process.kernels import Kernel
 
-from softmargin._linalg import Array
+from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky
 from softmargin.inference import Sparse, SparsePosterior
+from softmargin.inference._sparse_sums import WhitenedPrior
 from softmargin.policy import POLICY
 from softmargin.rows import Summable
+from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
+from softmargin.tuning.large.sparse import Sample, learn_on_sample
 from softmargin.tuning.model import LatentModel
+from softmargin.tuning.settings import Tuning
 
 
 @dataclass
@@ -53,3 +61,49 @@ def update(model: LatentModel, rows: Summable) -> LatentModel:
     solver = Sparse(tol=POLICY.size.gap * len(old.Z), max_iter=POLICY.size.max_passes)
     new = solver.infer_rows(RememberedRows(rows, old), model.likelihood, model.kernel, old.Z, old)
     return replace(model, posterior=replace(new, log_evidence=old.log_evidence + new.log_evidence))
+
+
+def follow(
+    model: LatentModel,
+    sample: Sample,
+    kernel: Kernel,
+    likelihood: LikelihoodCoordinates,
+    spread: Array,
+    tuning: Tuning,
+) -> LatentModel:
+    """Learn the hyperparameters of a model again on a sample of its rows, starting from its own.
+
+    The model stays as it is if its memory of the rows cannot be expressed at the new kernel.
+    """
+    coordinates = Coordinates(kernel, likelihood, n_features=len(spread))
+    if len(coordinates.start) != len(model.z):
+        return model
+    old = model.posterior
+    assert isinstance(old, SparsePosterior)
+    z, value, path = learn_on_sample(sample, coordinates, spread, tuning, model.z)
+    learnt = coordinates.model(z)
+    chosen = learnt.likelihood.normalised() if tuning.criterion is None else learnt.likelihood
+    posterior = carried(old, learnt.kernel)
+    if posterior is None:
+        return model
+    path = [*model.path, *path]
+    return replace(model, kernel=learnt.kernel, likelihood=chosen, posterior=posterior, path=path, objective=value, z=z)
+
+
+def carried(old: SparsePosterior, kernel: Kernel) -> SparsePosterior | None:
+    """The posterior with the same factor of function values at the inducing points, and the prior of another kernel.
+
+    None where the factor is not positive definite to rounding at the new kernel.
+    """
+    prior = WhitenedPrior.at(kernel, old.Z)
+    # u = L v for both kernels: v_old = T v_new.
+    T = solve_triangular(old.prior_factor, prior.L, lower=True)
+    M, identity = old.precision_factor, np.eye(len(old.Z))
+    A = T.T @ (M @ M.T - identity) @ T
+    try:
+        factor = cholesky(identity + 0.5 * (A + A.T))
+    except NotPositiveDefiniteError:
+        return None
+    mean = cho_solve((factor, True), T.T @ (M @ (M.T @ old.whitened_mean)))
+    beta = solve_triangular(prior.L, mean, lower=True, trans="T")
+    return replace(old, beta=beta, whitened_mean=mean, prior_factor=prior.L, precision_factor=factor)
