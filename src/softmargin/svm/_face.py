@@ -23,6 +23,9 @@ JITTER = 1e-12
 """Relative to the mean of the diagonal; undone by solving again with the remaining gradient."""
 REFINEMENTS = 4
 MAX_SOLVES = 60
+LEAVING, LEAVING_MEMORY, IN_CACHE = 3, 16, 512
+"""A factor is made anew when more than one in `LEAVING` weights have left it, or one in `LEAVING_MEMORY` above `IN_CACHE`
+rows: an update then waits for memory, where a factorisation works in the cache [solver]."""
 
 
 def minimise_face(K: Array, problem: BoxProblem, grad: Array, beta: Array, noise: float) -> None:
@@ -163,10 +166,10 @@ def _add(x, length, step):
 
 
 @njit(cache=True, error_model="numpy")
-def _bend(Q, U, grad, beta, d, q, ends, alive, lower, upper):
+def _bend(Q, grad, beta, d, q, ends, alive, lower, upper, met):
     """Follow beta + s d, bent at the bounds, to its first minimum; return the number of bounds met.
 
-    `q` and `ends` are working space.
+    `met` gets the weights that met them, in their order. `q` and `ends` are working space.
     """
     curvature = _row_sums(Q, d, q)
     slope, s, hits = 0.0, 0.0, 0
@@ -192,7 +195,7 @@ def _bend(Q, U, grad, beta, d, q, ends, alive, lower, upper):
         curvature += d[k] * (d[k] * Q[k, k] - 2 * q[k])
         _add(q, -d[k], Q[k])
         d[k], ends[k], alive[k] = 0.0, np.inf, False
-        _decouple(U, k)
+        met[hits] = k
         hits += 1
     return hits
 
@@ -211,11 +214,12 @@ def _largest(grad, alive):
 def _to_face_minimum(Q, U, grad, beta, lower, upper, alive, noise, max_solves):
     """Repeat Newton steps; return the number of solves and whether the minimum was reached.
 
-    `alive` is true at the start and false for the weights that met a bound at the end. Returns early when a third of
-    the weights has left: a fresh, smaller factor is cheaper then.
+    `alive` is true at the start and false for the weights that met a bound at the end. Returns early when so many
+    weights have left that a fresh, smaller factor is cheaper.
     """
     n = beta.size
-    d, q, ends = np.empty(n), np.empty(n), np.empty(n)
+    d, q, ends, met = np.empty(n), np.empty(n), np.empty(n), np.empty(n, dtype=np.intp)
+    most = n // (LEAVING if n <= IN_CACHE else LEAVING_MEMORY)
     hits, calm = 0, 0
     for solve in range(1, max_solves + 1):
         size = _largest(grad, alive)
@@ -224,12 +228,14 @@ def _to_face_minimum(Q, U, grad, beta, lower, upper, alive, noise, max_solves):
         for i in range(n):
             d[i] = -grad[i] if alive[i] else 0.0
         _solve(U, d)
-        new = _bend(Q, U, grad, beta, d, q, ends, alive, lower, upper)
+        new = _bend(Q, grad, beta, d, q, ends, alive, lower, upper, met)
         hits += new
         calm = 0 if new else calm + 1
         # Done when a solve without new bounds gains nothing more on the gradient.
         if calm and (hits == n or calm == REFINEMENTS or _largest(grad, alive) > 0.1 * size):
             return solve, True
-        if 3 * hits > n and n > 8:
+        if hits > most and n > 8:
             return solve, False
+        for i in range(new):
+            _decouple(U, met[i])
     return max_solves, False
