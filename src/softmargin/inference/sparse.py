@@ -11,15 +11,15 @@ With Z = X the bound is that of `Variational`; fewer inducing points only lower 
 """
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import blas
+from scipy.linalg import blas, cho_solve, solve_triangular
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 
-from softmargin._linalg import Array, NotPositiveDefiniteError
+from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky
 from softmargin.inference._inducing import inducing_points
 from softmargin.inference._protocol import InferenceDefaults, check_likelihood
 from softmargin.inference._sparse_sums import (
@@ -113,6 +113,24 @@ class SparsePosterior:
     def sample(self, K_star: Array, K_new: Array, n_samples: int, rng: np.random.RandomState) -> Array:
         """Draw f at new rows jointly, shape (n_new, n_samples)."""
         return sample_gaussian(self.latent_mean(K_star), self.latent_covariance(K_star, K_new), n_samples, rng)
+
+    def with_kernel(self, kernel: Kernel) -> "SparsePosterior | None":
+        """What the rows have said of the function values at Z, with the prior of another kernel.
+
+        None where that is not positive definite to rounding.
+        """
+        prior = WhitenedPrior.at(kernel, self.Z)
+        # u = L v for both kernels: v_old = T v_new.
+        T = solve_triangular(self.prior_factor, prior.L, lower=True)
+        M, identity = self.precision_factor, np.eye(len(self.Z))
+        A = T.T @ (M @ M.T - identity) @ T
+        try:
+            factor = cholesky(identity + 0.5 * (A + A.T))
+        except NotPositiveDefiniteError:
+            return None
+        mean = cho_solve((factor, True), T.T @ (M @ (M.T @ self.whitened_mean)))
+        beta = solve_triangular(prior.L, mean, lower=True, trans="T")
+        return replace(self, beta=beta, whitened_mean=mean, prior_factor=prior.L, precision_factor=factor)
 
     def cavities(self, share: Array | None = None) -> None:
         """Return None: the rows are not kept, and none can be left out."""

@@ -24,8 +24,8 @@ JITTER = 1e-12
 REFINEMENTS = 4
 MAX_SOLVES = 60
 LEAVING, LEAVING_MEMORY, IN_CACHE = 3, 16, 512
-"""A factor is made anew when more than one in `LEAVING` weights have left it, or one in `LEAVING_MEMORY` above `IN_CACHE`
-rows: an update then waits for memory, where a factorisation works in the cache [solver]."""
+"""A factor is made anew when more than one weight in `LEAVING` has left it, above `IN_CACHE` rows one in
+`LEAVING_MEMORY`: an update then waits for memory, where a factorisation works in the cache [solver]."""
 
 
 def minimise_face(K: Array, problem: BoxProblem, grad: Array, beta: Array, noise: float) -> None:

@@ -11,12 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve, solve_triangular
 from sklearn.gaussian_process.kernels import Kernel
 
-from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky
+from softmargin._linalg import Array
 from softmargin.inference import Sparse, SparsePosterior
-from softmargin.inference._sparse_sums import WhitenedPrior
 from softmargin.policy import POLICY
 from softmargin.rows import Summable
 from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
@@ -83,27 +81,8 @@ def follow(
     z, value, path = learn_on_sample(sample, coordinates, spread, tuning, model.z)
     learnt = coordinates.model(z)
     chosen = learnt.likelihood.normalised() if tuning.criterion is None else learnt.likelihood
-    posterior = carried(old, learnt.kernel)
+    posterior = old.with_kernel(learnt.kernel)
     if posterior is None:
         return model
     path = [*model.path, *path]
     return replace(model, kernel=learnt.kernel, likelihood=chosen, posterior=posterior, path=path, objective=value, z=z)
-
-
-def carried(old: SparsePosterior, kernel: Kernel) -> SparsePosterior | None:
-    """The posterior with the same factor of function values at the inducing points, and the prior of another kernel.
-
-    None where the factor is not positive definite to rounding at the new kernel.
-    """
-    prior = WhitenedPrior.at(kernel, old.Z)
-    # u = L v for both kernels: v_old = T v_new.
-    T = solve_triangular(old.prior_factor, prior.L, lower=True)
-    M, identity = old.precision_factor, np.eye(len(old.Z))
-    A = T.T @ (M @ M.T - identity) @ T
-    try:
-        factor = cholesky(identity + 0.5 * (A + A.T))
-    except NotPositiveDefiniteError:
-        return None
-    mean = cho_solve((factor, True), T.T @ (M @ (M.T @ old.whitened_mean)))
-    beta = solve_triangular(prior.L, mean, lower=True, trans="T")
-    return replace(old, beta=beta, whitened_mean=mean, prior_factor=prior.L, precision_factor=factor)
