@@ -38,7 +38,7 @@ def fit_one(number: int, model: BayesianSVC | BayesianSVR) -> None:
     y = X[:, 0] + 0.5 * rng.normal(size=len(X))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(X, y if isinstance(model, BayesianSVR) else np.digitize(y, [-0.3, 0.3])).predict(X)
+        model.fit(X, y if isinstance(model, BayesianSVR) else np.digitize(y, np.quantile(y, [1 / 3, 2 / 3]))).predict(X)
 
 
 def soak(fits: int) -> int:
