@@ -24,10 +24,10 @@ class SizePolicy:
     sample: int = 20_000
     """Rows held at once: for spreads, inducing points, hyperparameters and the posterior's start [scale]."""
     reservoir: int = 20_000
-    """Rows of a stream that `partial_fit` keeps to learn the hyperparameters again: as many as `sample`."""
+    """Rows of a stream that `partial_fit` keeps to learn the hyperparameters again: as many as `sample` [stream]."""
     stream_growth: float = 2.0
     """Factor by which a stream grows until they are learnt again: all searches together then see at most twice the rows
-    of the last one."""
+    of the last one [stream]."""
     enough_of_a_class: int = 50
     """A class with fewer rows in the sample gets more from all rows, if it has them."""
     left_out: int = 10_000
