@@ -63,6 +63,8 @@ def test_an_error_of_the_job_is_raised_here():
         result()
 
 
+# A thread of loky may look for the job in the moment when it is taken away, and stumbles.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_an_error_of_the_block_does_not_wait_for_the_job():
     with pytest.raises(KeyError), beside(loud, 2):
         raise KeyError

@@ -50,9 +50,10 @@ def minimise_face(K: Array, problem: BoxProblem, grad: Array, beta: Array, noise
         slope = grad[rows] + problem.epsilon * np.sign(beta[rows])
         moved = beta[rows]
         alive = np.ones(rows.size, dtype=bool)
-        used, done = _to_face_minimum(
-            Q, _upper_factor(Q), slope, moved, lower, upper, alive, noise, MAX_SOLVES - solves
-        )
+        factor = _upper_factor(Q)
+        # Where a step is next to nothing the way to a bound is infinite: loops that are not compiled would warn.
+        with np.errstate(over="ignore"):
+            used, done = _to_face_minimum(Q, factor, slope, moved, lower, upper, alive, noise, MAX_SOLVES - solves)
         step = moved - beta[rows]
         beta[rows] = moved
         grad[rows] += problem.ridge[rows] * step
