@@ -142,8 +142,10 @@ def test_truncated_file(saved, keep):
 
 
 def test_one_flipped_byte(saved):
+    # In an array: repetitive text may unpack to the same bytes, a repetition being taken from elsewhere.
     with zipfile.ZipFile(saved) as archive:
-        largest = max(archive.infolist(), key=lambda member: member.compress_size)
+        arrays = [member for member in archive.infolist() if member.filename.endswith(".npy")]
+    largest = max(arrays, key=lambda member: member.compress_size)
     content = bytearray(saved.read_bytes())
     content[largest.header_offset + largest.compress_size // 2] ^= 0xFF
     saved.write_bytes(content)
