@@ -260,6 +260,11 @@ def _stream(case: Case, problem: Problem, model: Any, expected: Answers) -> floa
     half = problem.take(np.arange(case.rows // 2, case.rows))
     model.partial_fit(training_rows(case, half), half.y, sample_weight=half.weight)
     answers(case, problem, model)
+    # A model that `fit` has made keeps its hyperparameters; those of a stream follow when its weight has doubled.
+    stream = clone(model)
+    for batch in (problem, half, problem):
+        stream.partial_fit(training_rows(case, batch), batch.y, sample_weight=batch.weight)
+    answers(case, problem, stream)
     return None
 
 
