@@ -42,6 +42,14 @@ class BoxProblem:
         """Return the problem restricted to some rows, all other weights staying where they are."""
         return BoxProblem(self.target[rows], self.lower[rows], self.upper[rows], self.ridge[rows], self.epsilon)
 
+    def repeated(self, times: float) -> "BoxProblem":
+        """Return the problem in which each row stands for so many equal ones; its weight is their sum."""
+        return BoxProblem(self.target, self.lower * times, self.upper * times, self.ridge / times, self.epsilon)
+
+    def attained(self, residual: Array) -> Array:
+        """Return the b at which the loss L_i(r_i) is attained, shape (n,)."""
+        return _attained(residual, self.lower, self.upper, self.ridge, self.epsilon)
+
     def clip(self, beta: Array) -> Array:
         """Return the feasible point next to beta."""
         return np.clip(beta, self.lower, self.upper)
@@ -83,6 +91,26 @@ class Measure(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy")
+def _attains(r, lower, upper, ridge, epsilon):
+    """The b that attains L(r)."""
+    excess = max(abs(r) - epsilon, 0.0)
+    if excess == 0.0:
+        return 0.0
+    if ridge > 0:
+        return min(max(math.copysign(excess, r) / ridge, lower), upper)
+    return upper if r > 0 else lower
+
+
+@njit(cache=True, error_model="numpy")
+def _attained(r, lower, upper, ridge, epsilon):
+    """`_attains` for every row."""
+    best = np.empty(r.size)
+    for i in range(r.size):
+        best[i] = _attains(r[i], lower[i], upper[i], ridge[i], epsilon)
+    return best
+
+
+@njit(cache=True, error_model="numpy")
 def _measure(beta, mean, diag, target, lower, upper, ridge, epsilon):
     """Primal, gap and rounding level; see `Measure`."""
     size = 0.0
@@ -91,14 +119,7 @@ def _measure(beta, mean, diag, target, lower, upper, ridge, epsilon):
     primal, gap, rounding = 0.0, 0.0, 0.0
     for i in range(beta.size):
         b, r = beta[i], target[i] - mean[i]
-        excess = max(abs(r) - epsilon, 0.0)
-        # The b that attains L_i(r).
-        if excess == 0.0:
-            best = 0.0
-        elif ridge[i] > 0:
-            best = min(max(math.copysign(excess, r) / ridge[i], lower[i]), upper[i])
-        else:
-            best = upper[i] if r > 0 else lower[i]
+        best = _attains(r, lower[i], upper[i], ridge[i], epsilon)
         primal += 0.5 * b * mean[i] + best * r - epsilon * abs(best) - 0.5 * ridge[i] * best * best
         # L_i(r) - (b r - epsilon |b| - ridge b^2/2), without subtracting large numbers.
         term = (best - b) * (r - 0.5 * ridge[i] * (best + b)) - epsilon * (abs(best) - abs(b))
