@@ -215,6 +215,21 @@ def test_peak_memory_stays_below_six_matrices(kernel):
     assert peak < 6 * 8 * n**2
 
 
+@pytest.mark.parametrize("name", ["default", "rbf", "matern2.5_ard"])
+def test_a_gram_matrix_takes_the_memory_of_one_matrix(name):
+    n, kernel = 1500, KERNELS[name]
+    X = inputs(n)
+    kernels.gram(kernel, X)  # compile
+    tracemalloc.start()
+    try:
+        kernels.gram(kernel, X)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # A strip of distances, a block of sums and their temporaries are a few MiB.
+    assert peak < 1.5 * 8 * n**2
+
+
 def test_wrong_shapes_are_named():
     X = inputs(5)
     with pytest.raises(ValueError, match="2 length scales but the inputs have 3 features"):

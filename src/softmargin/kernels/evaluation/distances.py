@@ -1,5 +1,6 @@
 """Squared distances in units of the length scales, as fast as BLAS and as accurate as plain differences."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -79,26 +80,56 @@ def squared_distances(A: Inputs, B: Inputs, *, smooth: bool) -> Array:
     distance is not: its cusp turns an error of 1e-16 in the square of a tiny distance into 1e-8.
     """
     same = A is B
+    A, B, a2, b2 = _with_norms(A, B)
+    D = inner_products(A, B)
+    refine = _needs_refinement(a2, b2, smooth)
+    for rows in row_blocks(*D.shape):
+        _to_distances(D[rows], A[rows], B, a2[rows], b2, refine)
+    if same:
+        np.fill_diagonal(D, 0.0)
+    return D
+
+
+def triangle_of_distances(A: Array, strips: Iterable[slice], *, smooth: bool) -> Iterator[tuple[slice, Array]]:
+    """Yield each strip s of rows of |a_i - a_j|^2, j < s.stop, as accurate as `squared_distances`.
+
+    Within a strip the square of its own rows and columns is exactly symmetric, its diagonal exactly zero.
+    """
+    A, _, a2, _ = _with_norms(A, A)
+    refine = _needs_refinement(a2, a2, smooth)
+    for s in strips:
+        D = inner_products(A[s], A[: s.stop])
+        _to_distances(D, A[s], A[: s.stop], a2[s], a2[: s.stop], refine)
+        own = D[:, s]
+        own[...] = np.tril(own, -1) + np.tril(own, -1).T
+        yield s, D
+
+
+def _with_norms(A: Inputs, B: Inputs) -> tuple[Inputs, Inputs, Array, Array]:
+    """Both sets of rows and their squared norms, the rows moved to where these are finite."""
     a2, b2 = row_norms(A), row_norms(B)
     if not (np.all(np.isfinite(a2)) and np.all(np.isfinite(b2))):
         A, B = within_range(A), within_range(B)
         a2, b2 = row_norms(A), row_norms(B)
-    D = inner_products(A, B)
-    refine = not smooth or max(a2.max(initial=0.0), b2.max(initial=0.0)) > LARGE_NORM
-    for rows in row_blocks(*D.shape):
-        block, norms = D[rows], a2[rows, None] + b2
-        block *= -2.0
-        block += norms
-        np.maximum(block, 0.0, out=block)
-        if refine:
-            norms *= NEAR
-            # An infinite limit asks for the plain differences, which is right.
-            with np.errstate(over="ignore"):
-                norms *= norms
-            _recompute_near(block, A[rows], B, block < norms)
-    if same:
-        np.fill_diagonal(D, 0.0)
-    return D
+    return A, B, a2, b2
+
+
+def _needs_refinement(a2: Array, b2: Array, smooth: bool) -> bool:
+    return not smooth or max(a2.max(initial=0.0), b2.max(initial=0.0)) > LARGE_NORM
+
+
+def _to_distances(block: Array, A: Inputs, B: Inputs, a2: Array, b2: Array, refine: bool) -> None:
+    """Turn the inner products A B' into squared distances, in place."""
+    norms = a2[:, None] + b2
+    block *= -2.0
+    block += norms
+    np.maximum(block, 0.0, out=block)
+    if refine:
+        norms *= NEAR
+        # An infinite limit asks for the plain differences, which is right.
+        with np.errstate(over="ignore"):
+            norms *= norms
+        _recompute_near(block, A, B, block < norms)
 
 
 def _recompute_near(D: Array, A: Inputs, B: Inputs, near: Any) -> None:

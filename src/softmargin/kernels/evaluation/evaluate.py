@@ -185,13 +185,34 @@ def _diagonal_tree(kernel: Kernel, X: Inputs) -> Node:
     return _build(kernel, leaf)
 
 
-def _fill(node: Node, shape: tuple[int, int], *, is_gram: bool = False) -> Array:
-    """All values; those of a Gram matrix have its diagonal among them, and so must not all be tiny."""
-    K = np.empty(shape)
+def _spare(node: Node) -> Array | None:
+    """A leaf's matrix, to be overwritten by the values of the tree: a second large one would take time and memory."""
+    match node:
+        case Radial() | Dot():
+            return node.K
+        case SumNode() | ProductNode():
+            left = _spare(node.left)
+            return _spare(node.right) if left is None else left
+        case PowerNode():
+            return _spare(node.base)
+        case TiedNode() | ColumnNode():
+            return _spare(node.node)
+        case _:
+            return None
+
+
+def _fill(node: Node, shape: tuple[int, int], out: Array | None = None, *, is_gram: bool = False) -> Array:
+    """All values; those of a Gram matrix have its diagonal among them, and so must not all be tiny.
+
+    `out` may be the matrix of a leaf, read block by block before it is overwritten.
+    """
+    K = np.empty(shape) if out is None else out
     # What overflows is found below; what underflows is zero.
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         for s in row_blocks(*shape):
-            K[s] = node.rows(s)
+            rows = node.rows(s)
+            if getattr(rows, "base", None) is not K:
+                K[s] = rows
         largest = float(max(np.max(K, initial=0.0), -np.min(K, initial=0.0)))
     # A nan fails the comparison.
     if not largest <= LARGEST_VALUE or (is_gram and 0 < largest < SMALLEST_VALUE):
@@ -277,7 +298,8 @@ def gram(kernel: Kernel, X: Inputs, Y: Inputs | None = None) -> Array:
     if Y is not None and X.shape[1] != Y.shape[1]:
         raise ValueError(f"X has {X.shape[1]} features but Y has {Y.shape[1]}")
     m = X.shape[0] if Y is None else Y.shape[0]
-    return _fill(_tree(kernel, X, Y, gradient=False), (X.shape[0], m), is_gram=Y is None)
+    node = _tree(kernel, X, Y, gradient=False)
+    return _fill(node, (X.shape[0], m), _spare(node), is_gram=Y is None)
 
 
 def diag(kernel: Kernel, X: Inputs) -> Array:

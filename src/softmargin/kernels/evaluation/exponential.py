@@ -43,26 +43,26 @@ def _exp(x):
 
 
 @njit(cache=True, fastmath=ELEMENTWISE, error_model="numpy", nogil=True)
-def gaussian(D2, K, first, last, width):
-    """K = exp(-D2/2) in rows `first` to `last` (excluded) and the first `width` columns; K may be D2."""
-    for i in range(first, last):
+def gaussian(D2, K, width):
+    """K = exp(-D2/2) in the first `width` columns; K may be D2."""
+    for i in range(D2.shape[0]):
         for j in range(width):
             K[i, j] = _exp(-0.5 * D2[i, j])
 
 
 @njit(cache=True, fastmath=ELEMENTWISE, error_model="numpy", nogil=True)
-def matern32(D2, K, first, last, width):
+def matern32(D2, K, width):
     """K = (1 + t) exp(-t), t = sqrt(3 D2), likewise."""
-    for i in range(first, last):
+    for i in range(D2.shape[0]):
         for j in range(width):
             t = np.sqrt(3.0 * D2[i, j])
             K[i, j] = (1.0 + t) * _exp(-t)
 
 
 @njit(cache=True, fastmath=ELEMENTWISE, error_model="numpy", nogil=True)
-def matern52(D2, K, first, last, width):
+def matern52(D2, K, width):
     """K = (1 + t + t^2/3) exp(-t), t = sqrt(5 D2), likewise."""
-    for i in range(first, last):
+    for i in range(D2.shape[0]):
         for j in range(width):
             t = np.sqrt(5.0 * D2[i, j])
             K[i, j] = (1.0 + t + t * t / 3.0) * _exp(-t)

@@ -9,6 +9,7 @@ so that, with P = G o R, A = (X - c) / l and B = (Z - c) / l for any centre c, t
     sum_ij G_ij dk_ij/dln l_a = sum_i (P1)_i A_ia^2 + sum_j (P'1)_j B_ja^2 - 2 [A'PB]_aa.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -18,7 +19,13 @@ from sklearn.gaussian_process.kernels import RBF, Kernel, Matern, RationalQuadra
 
 from softmargin._linalg import Array
 from softmargin.kernels.evaluation.blocks import CACHE_BYTES, row_blocks
-from softmargin.kernels.evaluation.distances import Inputs, scale_inputs, squared, squared_distances
+from softmargin.kernels.evaluation.distances import (
+    Inputs,
+    scale_inputs,
+    squared,
+    squared_distances,
+    triangle_of_distances,
+)
 from softmargin.kernels.evaluation.exponential import gaussian, matern32, matern52
 from softmargin.kernels.evaluation.leaves import EMPTY
 
@@ -136,7 +143,10 @@ def profile_of(kernel: Kernel) -> Profile | None:
 
 
 class Radial:
-    """A radial kernel at given inputs. Keeps K, and D2 where a derivative needs it."""
+    """A radial kernel at given inputs. Keeps K, and D2 where a derivative needs it.
+
+    Where none does, the distances of a Gram matrix exist a strip of rows at a time.
+    """
 
     def __init__(self, kernel: Kernel, profile: Profile, X: Inputs, Z: Inputs | None, *, gradient: bool) -> None:
         self.profile = profile
@@ -147,23 +157,34 @@ class Radial:
         self.free = [name for name, box in bounds.items() if not isinstance(box, str)]
         self.same = Z is None
         self.A, self.B = scale_inputs(X, Z, self.length_scale)
-        D2 = squared_distances(self.A, self.B, smooth=profile.smooth)
         # RBF with a length scale per input: R = K and the formula above never needs D2.
-        keep = gradient and not (isinstance(profile, Gaussian) and not self.isotropic)
-        self.K = np.empty_like(D2) if keep else D2
-        n, m = D2.shape
-        strip = 8 * STRIP * m if self.same else CACHE_BYTES
-        loop = LOOPS.get(type(profile)) if n * m >= COMPILED_ENTRIES else None
-        for s in row_blocks(n, m, min(strip, CACHE_BYTES)):
-            width = s.stop if self.same else m
+        self.D2: Array | None = None
+        if gradient or not self.same or sparse.issparse(X):
+            self.D2 = squared_distances(self.A, self.B, smooth=profile.smooth)
+            keep = gradient and not (isinstance(profile, Gaussian) and not self.isotropic)
+            self.K = np.empty_like(self.D2) if keep else self.D2
+        else:
+            self.K = np.empty((X.shape[0], X.shape[0]))
+        loop = LOOPS.get(type(profile)) if self.K.size >= COMPILED_ENTRIES else None
+        for s, D2 in self._strips():
+            width = s.stop if self.same else D2.shape[1]
             if loop is not None:
-                loop(D2, self.K, s.start, s.stop, width)
+                loop(D2, self.K[s], width)
             else:
-                self.K[s, :width] = profile.value(D2[s, :width])
+                self.K[s, :width] = profile.value(D2[:, :width])
             if self.same:
                 # The exponentials dominate the cost: the lower triangle's are computed and mirrored.
                 self.K[: s.start, s] = self.K[s, : s.start].T
-        self.D2 = D2
+
+    def _strips(self) -> Iterator[tuple[slice, Array]]:
+        """Rows s and their squared distances to all rows of Z, or at least to the rows of X before s.stop."""
+        n, m = self.K.shape
+        most = min(CACHE_BYTES, 8 * STRIP * m) if self.same else CACHE_BYTES
+        if self.D2 is None:
+            yield from triangle_of_distances(self.A, row_blocks(n, m, most), smooth=self.profile.smooth)
+            return
+        for s in row_blocks(n, m, most):
+            yield s, self.D2[s]
 
     def rows(self, s: slice) -> Array:
         return self.K[s]
@@ -171,6 +192,7 @@ class Radial:
     def contract(self, s: slice, G: Array) -> Array:
         if not self.free:
             return EMPTY
+        assert self.D2 is not None, "built without derivatives"
         K, D2 = self.K[s], self.D2[s]
         parts = []
         if "alpha" in self.free:
@@ -195,6 +217,7 @@ class Radial:
 
     def contract_inputs(self, s: slice, G: Array) -> Array:
         # sum_i P_ij (x_i - z_j) / l^2 = (P'A - diag(P'1) B) / l
+        assert self.D2 is not None, "built without derivatives"
         P = G * self.profile.weight(self.D2[s], self.K[s])
         total = P.sum(axis=0)[:, None] * _dense(self.B)
         return (P.T @ self.A[s] - total) / self.length_scale
