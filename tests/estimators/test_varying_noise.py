@@ -168,7 +168,7 @@ def test_what_cannot_vary_is_refused():
     X, y = growing(40)
     with pytest.raises(ValueError, match="noise='varying' is a function of the inputs"):
         BayesianSVR(kernel="precomputed", noise="varying").fit(X @ X.T, y)
-    with pytest.raises(ValueError, match="goes through inducing points, where the noise is the same"):
+    with pytest.raises(ValueError, match="goes through inducing points, where the noise of a single machine"):
         BayesianSVR(inference="sparse", noise="varying").fit(X, y)
     with pytest.raises(ValueError, match="leave-one-out residuals, which inference 'map' does not give"):
         BayesianSVR(inference="map", noise="varying", C=1.0, epsilon=0.1, search=None).fit(X, y)

@@ -63,15 +63,16 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         Whether to mix the predictive density of the tube machine with those of the same machine of a warped target
         (if y is skewed) and of Gaussian processes with Gaussian noise (on warped inputs too, if a column has heavy
         tails), with weights learnt on leave-one-out. Means, intervals, densities and samples are those of the mixture.
-        False: the tube machine alone, as also through inducing points and when `kernel`, `C`, `epsilon`, `loss`,
-        `inference`, `criterion`, `search`, `center`, `hyperprior`, `nugget` or `validation_fraction` was chosen.
+        Of more than 20,000 rows the others see a random sample of so many. False: the tube machine alone, as also when
+        `kernel`, `C`, `epsilon`, `loss`, `inference`, `criterion`, `search`, `center`, `hyperprior`, `nugget` or
+        `validation_fraction` was chosen.
     noise : {"auto", "constant", "varying"}, default="auto"
         Whether the scale of the noise is the same at every x, or a second smooth function, learnt from leave-one-out
         residuals: each row then has its own epsilon and C, and the members "tube_varying" and "gaussian_varying" take
         the place of all others. "auto" keeps it only if the leave-one-out log density of all rows gains clearly (by
         6 nats); as the stack, it looks for it only where no part was chosen. "varying" works with any part whose
-        posterior has leave-one-out variances (EP, variational), not with kernel values, and not through
-        inducing points (more than 20,000 rows, Dask, `inference="sparse"`), where "auto" is "constant".
+        posterior has leave-one-out variances (EP, variational), not with kernel values and not with
+        `inference="sparse"`, where "auto" is "constant".
     n_restarts : int, default=0
         Additional random starts.
     validation_fraction : float or None, default=None
@@ -322,10 +323,10 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
 
     def _refuse_through_inducing_points(self, why: str) -> None:
         super()._refuse_through_inducing_points(why)
-        if self.noise == "varying":
+        if self.noise == "varying" and not self._is_stacked():
             raise ValueError(
-                f"{why} goes through inducing points, where the noise is the same at every x; use noise='auto' or "
-                "'constant', or fit at most 20,000 rows with another inference"
+                f"{why} goes through inducing points, where the noise of a single machine is the same at every x; use "
+                "noise='auto' or 'constant', or the stack: stack=True and the default of every other part"
             )
 
     def _settings(self, *, through_inducing_points: bool) -> RegressionSettings:

@@ -21,7 +21,7 @@ from softmargin._linalg import Array
 from softmargin.inference import EP
 from softmargin.kernels import RowScale, diag
 from softmargin.machines.beside import beside, runs_beside
-from softmargin.machines.regression.members import left_out, stack_on, vary_noise
+from softmargin.machines.regression.members import Machine, left_out, stack_on, vary_noise
 from softmargin.machines.regression.record import RegressionFit, RegressionSettings
 from softmargin.machines.regression.target import TargetUnits, in_bulk, target_kernels
 from softmargin.machines.sampled_rows import RawSample, Source, compact, draw, n_inducing_for
@@ -42,38 +42,48 @@ from softmargin.tuning import (
 def fit_regression(source: Source, settings: RegressionSettings, listener: Listener | None = None) -> RegressionFit:
     """Fit a regression to valid raw rows; see `RegressionSettings`. `listener` is called after every evaluation."""
     report = None if listener is None else Report(listener)
+    large = settings.through_inducing_points and not settings.fits_memory(source)
     with blas_threads(POLICY.search.blas_threads):
-        if settings.through_inducing_points:
+        if large:
             return _Large(compact(source), settings, report).fit(source)
-        return _fit_all(source, settings, report)
+        return _fit_all(source, replace(settings, through_inducing_points=False), report)
 
 
 def _fit_all(source: Source, settings: RegressionSettings, report: Report | None) -> RegressionFit:
     """Fit with all rows at hand: the tube machine, and what is stacked on it."""
     X, y, weight = source.take(np.arange(source.n_rows))
     rows = merge_rows(X, y.astype(np.float64), weight, precomputed=settings.precomputed)
-    if settings.stacked:
-        settings = _in_stack(settings)
-    fitted = _fit_target(rows, settings, report)
-    if settings.tuning.search is not None:
-        warn_of_imitated_noise(fitted)
-    fitted = _with_rows(fitted, rows)
+    fitted, seen = _fit_tube(rows, settings, report)
+    if len(fitted.gross_errors):
+        warn_of_gross_errors(len(fitted.gross_errors), fitted.gross_errors)
     if settings.precomputed or not (settings.stacked or settings.noise == "varying"):
         return fitted
-    kept = np.isin(rows.first, fitted.model.rows.first)
-    seen = rows.subset(kept, rows.y[kept])
     finish = stack_on if settings.stacked else vary_noise
-    return finish(fitted, seen, settings, _fit_rows, report)
+    return finish(fitted, seen, _in_stack(settings), _fit_rows, report)
+
+
+def _fit_tube(
+    rows: TrainingRows, settings: RegressionSettings, report: Report | None
+) -> tuple[RegressionFit, TrainingRows]:
+    """The tube machine of merged rows, and those that it has seen: without gross errors."""
+    fitted = _fit_target(rows, _in_stack(settings), report)
+    if settings.tuning.search is not None:
+        warn_of_imitated_noise(fitted)
+    kept = np.isin(rows.first, fitted.model.rows.first)
+    seen = rows if np.all(kept) else rows.subset(kept, rows.y[kept], precomputed=settings.precomputed)
+    return _with_rows(fitted, rows), seen
 
 
 def _in_stack(settings: RegressionSettings) -> RegressionSettings:
     """The settings of machines whose mixture predicts: their searches need fewer digits than one that is alone."""
+    if not settings.stacked:
+        return settings
     tuning = settings.tuning.relaxed(POLICY.stack.target_relaxed)
     return replace(settings, tuning=replace(tuning, rougher=EP(tol=POLICY.stack.target_ep_tol)))
 
 
 def _fit_target(rows: TrainingRows, settings: RegressionSettings, report: Report | None) -> RegressionFit:
-    """Fit the merged rows; gross errors among their targets are left out with a warning."""
+    """Fit the merged rows; gross errors among their targets are left out."""
     units = settings.units(rows.y, rows.weight)
     bulk = in_bulk((rows.y - units.center) / units.scale, rows.weight)
     if np.all(bulk) or not settings.leave_gross_errors_out:
@@ -88,7 +98,6 @@ def _fit_target(rows: TrainingRows, settings: RegressionSettings, report: Report
         for message in caught:
             warnings.warn(message, stacklevel=5)
         return whole
-    warn_of_gross_errors(int(np.sum(~bulk)), np.sort(rows.first[~bulk]))
     return without
 
 
@@ -150,6 +159,8 @@ class _Large:
         drawn = draw(self.source, settings.tuning.seed)
         target = np.asarray(drawn.y, dtype=np.float64)
         check_sample_sizes(drawn.X, target)
+        if settings.stacked:
+            return self._stacked(drawn, original)
         units = settings.units(target, drawn.weight)
         target = (target - units.center) / units.scale
         bulk = in_bulk(target, drawn.weight)
@@ -162,7 +173,24 @@ class _Large:
             return whole
         return self._name_gross_errors(without, original, n_gross)
 
-    def _fit(self, drawn: RawSample, units: TargetUnits, limit: float) -> RegressionFit:
+    def _stacked(self, drawn: RawSample, original: Source) -> RegressionFit:
+        """The stack of a sample, in which the tube machine of all rows takes the place of the sample's."""
+        settings = replace(self.settings, through_inducing_points=False)
+        rows = merge_rows(drawn.X.astype(np.float64), np.asarray(drawn.y, dtype=np.float64), drawn.weight)
+        small, seen = _fit_tube(rows, settings, self.report)
+        gross = small.gross_errors
+        whole = self._fit(drawn, small.units, POLICY.target.gross if len(gross) else np.inf, small.model)
+        if len(gross):
+            whole = self._name_gross_errors(whole, original, float(drawn.weight[gross].sum()) / drawn.share)
+        t = (seen.y - whole.units.center) / whole.units.scale
+        log_z = leave_rows_out(whole.model, seen.X, t, seen.weight, t).log_z
+        machine = Machine(whole, log_z - np.log(whole.units.scale))
+        return stack_on(small, seen, _in_stack(settings), _fit_rows, self.report, machine)
+
+    def _fit(
+        self, drawn: RawSample, units: TargetUnits, limit: float, learnt: LatentModel | None = None
+    ) -> RegressionFit:
+        """The machine of all rows with targets within the limit; at the hyperparameters that a sample has learnt."""
         settings = self.settings
         spread = spread_of(drawn.X, drawn.weight, settings.layout)
         given, scaled = target_kernels(settings.kernel, spread, settings.nugget, units, settings.layout)
@@ -175,8 +203,12 @@ class _Large:
             return RegressionFit(model, units, given, spread, coordinates, total, total, layout=settings.layout)
 
         tuning, m = _reporting(settings.tuning, finish, self.report), n_inducing_for(rows.n_rows, settings.n_inducing)
-        likelihood = coordinates.likelihood
-        model = fit_sparse(rows, sample, scaled, likelihood, spread, tuning, m, settings.start)
+        start = settings.start
+        if learnt is not None:
+            tuning, start = replace(tuning, search=None), learnt.z
+        model = fit_sparse(rows, sample, scaled, coordinates.likelihood, spread, tuning, m, start)
+        if learnt is not None:
+            model = replace(model, path=learnt.path, objective=learnt.objective)
         log_z = leave_rows_out(model, sample.X, sample.y, sample.weight, sample.y).log_z
         loo = float(sample.weight @ log_z / sample.weight.sum() - np.log(units.scale))
         return replace(finish(model), loo_log_density=loo, sample=drawn.some(POLICY.size.importance_rows))

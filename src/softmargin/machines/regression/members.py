@@ -12,7 +12,7 @@ Weights by leave-one-out densities of y; a merged row is left out as a whole.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -38,8 +38,22 @@ STACK = POLICY.stack
 FitRows = Callable[[TrainingRows, RegressionSettings, Report | None], RegressionFit]
 
 
+@dataclass(frozen=True)
+class Machine:
+    """A tube machine that predicts in a stack."""
+
+    fitted: RegressionFit
+    left_out: Array = field(repr=False)
+    """Its leave-one-out log density of each row of the stack, in the units of y."""
+
+
 def stack_on(
-    tube: RegressionFit, rows: TrainingRows, settings: RegressionSettings, fit_rows: FitRows, report: Report | None
+    tube: RegressionFit,
+    rows: TrainingRows,
+    settings: RegressionSettings,
+    fit_rows: FitRows,
+    report: Report | None,
+    predicts: Machine | None = None,
 ) -> RegressionFit:
     """Fit the other members to the rows that the tube machine has seen, and learn all weights.
 
@@ -53,19 +67,23 @@ def stack_on(
     fit_rows : callable
         Fits a machine to rows.
     report : callable, optional
+    predicts : Machine, optional
+        The tube machine of more rows that takes the place of `tube` among the members.
     """
+    machine = predicts
     if tube.model.posterior.cavities() is None or not np.ptp(rows.y) > 0:
-        return tube
+        return tube if machine is None else machine.fitted
+    machine = Machine(tube, left_out(tube)) if machine is None else machine
     fit = _Members(tube, rows, settings, fit_rows, _without_fit(report))
     made = fit.constant()
-    constant = _mixed(tube, made, rows, tube_predicts=True)
+    constant = _mixed(machine, made, rows, tube_predicts=True)
     if settings.noise == "constant":
         return constant
     assert constant.loo_log_density is not None
     varying = fit.varying(float(rows.weight.sum() * constant.loo_log_density))
     if not varying:
         return constant
-    varied = _mixed(tube, varying, rows, tube_predicts=False)
+    varied = _mixed(machine, varying, rows, tube_predicts=False)
     assert varied.loo_log_density is not None
     gain = rows.weight.sum() * (varied.loo_log_density - constant.loo_log_density)
     return varied if settings.noise == "varying" or gain >= POLICY.noise.gain else constant
@@ -81,20 +99,20 @@ def vary_noise(
             "does not give; use inference='ep' or 'variational', or noise='constant'"
         )
     members = _Members(tube, rows, settings, fit_rows, _without_fit(report)).varying()
-    return _mixed(tube, members, rows, tube_predicts=False)
+    return _mixed(Machine(tube, left_out(tube)), members, rows, tube_predicts=False)
 
 
 def _mixed(
-    tube: RegressionFit, made: list[tuple[DensityMember, Array]], rows: TrainingRows, *, tube_predicts: bool
+    tube: Machine, made: list[tuple[DensityMember, Array]], rows: TrainingRows, *, tube_predicts: bool
 ) -> RegressionFit:
     """The fit in which these members predict, with weights by their leave-one-out log densities."""
     columns = [log_p for _, log_p in made]
-    table = np.stack([left_out(tube), *columns] if tube_predicts else columns, axis=1)
+    table = np.stack([tube.left_out, *columns] if tube_predicts else columns, axis=1)
     weights = stacking_weights(table, rows.weight, STACK.target_pseudo_count)
     mixed = np.log(np.exp(table - table.max(axis=1, keepdims=True)) @ weights) + table.max(axis=1)
     mean = float(rows.weight @ mixed / rows.weight.sum())
     others = tuple(member for member, _ in made)
-    return replace(tube, others=others, weights=weights, loo_log_density=mean, tube_predicts=tube_predicts)
+    return replace(tube.fitted, others=others, weights=weights, loo_log_density=mean, tube_predicts=tube_predicts)
 
 
 def left_out(fitted: RegressionFit) -> Array:

@@ -16,7 +16,7 @@ from softmargin.machines.regression.predictive import Predictive
 from softmargin.machines.regression.stack import DensityMember, RegressionStack
 from softmargin.machines.regression.target import TargetUnits, path_in_units, target_likelihood, target_units
 from softmargin.machines.reservoir import Reservoir
-from softmargin.machines.sampled_rows import RawSample
+from softmargin.machines.sampled_rows import RawSample, Source
 from softmargin.machines.support import TargetSupport, target_support
 from softmargin.policy import POLICY
 from softmargin.tuning import Coordinates, LatentModel, LikelihoodCoordinates, Tuning
@@ -43,7 +43,7 @@ class RegressionSettings:
     start: Array | None = None
     """Coordinates where an earlier fit ended."""
     stacked: bool = False
-    """Whether other machines join the tube machine; not through inducing points, nor on kernel values."""
+    """Whether other machines join the tube machine; not on kernel values."""
     noise: NoiseKind = "constant"
     """Whether the scale of the noise varies with x: "auto" keeps that only if leave-one-out gains clearly."""
     scale: NoiseScale | None = None
@@ -57,6 +57,10 @@ class RegressionSettings:
         return isinstance(self.kernel, PrecomputedKernel) or (
             isinstance(self.kernel, str) and self.kernel == "precomputed"
         )
+
+    def fits_memory(self, source: Source) -> bool:
+        """Whether the default takes the rows into memory, wherever they are."""
+        return self.stacked and source.n_rows <= POLICY.size.sparse_above
 
     def units(self, y: Array, weight: Array) -> TargetUnits:
         """Center and scale of the targets."""
