@@ -9,13 +9,17 @@ import subprocess
 import threading
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
-from softmargin.experiment import OURS, THEIRS, fit_experiment, measure
+from softmargin.experiment import OURS, THEIRS, column_importances, effects, fit_experiment, measure
 from softmargin.report import plots
+from softmargin.report.effects import effect_drawers
 from softmargin.report.page import _hardest, _scores, render, write_report
 from softmargin.report.tables import _gaps
 from softmargin.report.terminal import numbers, plain
@@ -195,8 +199,28 @@ def test_page_on_paper(kind, request, tmp_path):
     command = [BROWSER, *options, f"--print-to-pdf={paper}", (tmp_path / "report.html").as_uri()]
     subprocess.run(command, capture_output=True, timeout=300, check=True)
     sheets = len(re.findall(rb"/Type /Page\b", paper.read_bytes()))
-    # One figure to a line took 9 to 14 sheets.
-    assert 2 <= sheets <= 4
+    # One figure to a line took 9 to 14 sheets, one grid for the figures and another for the tables 4.
+    assert 2 <= sheets <= 3
+
+
+@pytest.mark.parametrize("days", [20, 400, 4000])
+def test_dates_below_an_effect_do_not_overlap(days, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"day": pd.Timestamp("2011-11-20") + pd.to_timedelta(rng.integers(0, days, 60), unit="D")})
+    frame["y"] = frame["day"].dt.dayofyear + rng.normal(size=60)
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    table = read_table(str(tmp_path / "d.csv"), "y", regression=True)
+    experiment = fit_experiment(table, regression=True, test_size=0, max_iter=1)
+    (effect,) = effects(experiment, column_importances(experiment))
+    assert effect.is_date
+    figure = Figure(figsize=(4.4, 3.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    effect_drawers(experiment, [effect])[0](axes)
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in axes.get_xticklabels() if text.get_text()]
+    assert len(boxes) > 2
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 def look(folder, page, width):
