@@ -23,7 +23,7 @@ from softmargin.report.effects import effect_drawers
 from softmargin.report.page import _hardest, _scores, render, write_report
 from softmargin.report.tables import _gaps
 from softmargin.report.terminal import numbers, plain
-from softmargin.tables import read_table
+from softmargin.tables import Choice, read_table
 
 BROWSER = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
 
@@ -201,6 +201,17 @@ def test_page_on_paper(kind, request, tmp_path):
     sheets = len(re.findall(rb"/Type /Page\b", paper.read_bytes()))
     # One figure to a line took 9 to 14 sheets, one grid for the figures and another for the tables 4.
     assert 2 <= sheets <= 3
+
+
+def test_days_of_the_hardest_rows_have_no_time(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=60), "y": rng.normal(size=60)})
+    # The latest rows are held out, and some of them are far off.
+    frame.loc[55:, "y"] = 100.0
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    table = read_table(str(tmp_path / "d.csv"), "y", regression=True, choice=Choice(time="day"))
+    experiment = measure(fit_experiment(table, regression=True, max_iter=1), against_baseline=False)
+    assert {"2020-02-25", "2020-02-29"} <= {cell for row in _hardest(experiment)["rows"] for cell in row["cells"]}
 
 
 @pytest.mark.parametrize("days", [20, 400, 4000])

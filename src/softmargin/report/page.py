@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,8 @@ def _cell(value: Any) -> str:
     if value is None or value != value:
         return "missing"
     if not isinstance(value, (float, np.floating)):
-        return short(value)
+        # A day without a time has midnight.
+        return short(str(value).removesuffix(" 00:00:00") if isinstance(value, datetime) else value)
     # Numbers with gaps are floats, whole or not.
     number = float(value)
     return f"{number:.0f}" if number.is_integer() and abs(number) < 1e9 else plain(number)
