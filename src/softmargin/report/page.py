@@ -14,7 +14,7 @@ from softmargin.experiment import OURS, THEIRS, Experiment, column_importances, 
 from softmargin.report import words
 from softmargin.report.plots import pictures
 from softmargin.report.tables import length_scales, sheets
-from softmargin.report.terminal import MEASURES, baseline_name, numbers, plain, short_kernel, written
+from softmargin.report.terminal import MEASURES, baseline_name, count, numbers, plain, short_kernel, written
 from softmargin.tables import importance_by_column, short
 
 HARDEST = 10
@@ -46,7 +46,7 @@ def render(experiment: Experiment) -> str:
     )  # fmt: skip
     facts, importances = experiment.summary(), column_importances(experiment)
     return environment.get_template("page.html").render(
-        title=f"{short(facts['target'])}, predicted from {_count(experiment.table.X.shape[1], 'column')}",
+        title=f"{short(facts['target'])}, predicted from {count(experiment.table.X.shape[1], 'column')}",
         facts=facts,
         data=short(Path(facts["data"]).name),
         sentences=words.sentences(experiment, importances),
@@ -59,10 +59,6 @@ def render(experiment: Experiment) -> str:
         notes=facts["notes"],
         version=__version__,
     )
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _scores(experiment: Experiment) -> list[dict[str, Any]]:
