@@ -15,7 +15,7 @@ from softmargin import BayesianSVC
 from softmargin.comparison import compare_criteria
 from softmargin.datasets import make_sinc
 from softmargin.displays import SearchPathDisplay
-from softmargin.evidence import Schedule, log_evidence
+from softmargin.evidence import log_evidence
 from softmargin.generative import sample_datasets
 from softmargin.inference import EP, Laplace, MeanField
 from softmargin.likelihoods import EpsilonInsensitive, Hinge
@@ -46,7 +46,6 @@ ax.legend(frameon=False, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
 K, y = kernel(data.X), data.y.astype(float)
 C = np.geomspace(0.1, 10.0, 7)
-schedule = Schedule(n_islands=8, n_particles=32)
 chained = [log_evidence(K, y, c, method="chaining", random_state=0) for c in C]
 figure, ax = plt.subplots(figsize=(7, 3.2), layout="constrained")
 for name, inference in (("expectation propagation", EP()), ("Laplace", Laplace())):

@@ -38,6 +38,7 @@ document.getElementById("page").onload = (event) => {
     broken: images.filter((i) => !(i.complete && i.naturalWidth > 0 && i.getBoundingClientRect().width > 150)).length,
     overflow: page.documentElement.scrollWidth - page.documentElement.clientWidth,
     smallest: Math.min(...texts.map((t) => parseFloat(getComputedStyle(t).fontSize))),
+    cut: [...page.querySelectorAll("table")].filter((t) => t.scrollWidth > t.parentElement.clientWidth + 1).length,
     title: page.title,
   });
 };
@@ -185,7 +186,7 @@ def test_page_in_a_browser(kind, width, request, tmp_path):
     seen, errors = look(tmp_path, "report.html", width)
     assert errors == []
     assert seen["images"] >= 6 and seen["broken"] == 0
-    assert seen["overflow"] <= 0
+    assert seen["overflow"] <= 0 and seen["cut"] == 0
     assert seen["smallest"] >= 13
     assert "predicted from" in seen["title"]
 
