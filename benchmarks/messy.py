@@ -82,7 +82,9 @@ TABLES = {
     "cars": Messy(vega("cars"), "Miles_per_Gallon", "dates, 311 names, gaps", REGRESSION),
     "seattle_weather": Messy(vega("seattle_weather"), "weather", "dates, 5 classes, gz", (), ("csv.gz", {})),
     "months": Messy(months, "month", "12 classes"),
-    "stocks": Messy(vega("stocks"), "price", "dates, hold out the latest", (*REGRESSION, "--time", "date")),
+    "stocks": Messy(
+        vega("stocks"), "price", "dates; the latest held out, from March 2008 on", (*REGRESSION, "--time", "date")
+    ),
     "msleep": Messy(
         r("ggplot2", "msleep"), "sleep_total", "136 gaps, names, a column that gives the target away, xz", REGRESSION,
         ("csv.xz", {}),

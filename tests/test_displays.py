@@ -99,6 +99,17 @@ def test_latent_is_the_estimators(classes):
     )
 
 
+def test_latent_takes_the_names_of_inputs(classes):
+    X, y, model = classes
+    by_name, by_number = (
+        LatentDisplay.from_estimator(model, X, y, features=f, resolution=5, ax=Figure().subplots())
+        for f in (("b", "a"), (1, 0))
+    )
+    assert by_name.names == by_number.names == ("b", "a")
+    np.testing.assert_array_equal(by_name.mean, by_number.mean)
+    np.testing.assert_array_equal(by_name.points, X[["b", "a"]])
+
+
 def test_margins_and_path(classes):
     _, _, model = classes
     display = MarginDisplay.from_estimator(model, ax=Figure().subplots())
@@ -156,5 +167,7 @@ def test_clear_errors(classes, numbers):
         LatentDisplay.from_estimator(svc, X, features=(0, 1, 1))
     with pytest.raises(ValueError, match="between 0 and 1"):
         LatentDisplay.from_estimator(svc, X, features=(5,))
+    with pytest.raises(ValueError, match="no input 'c'; choose from 'a', 'b'"):
+        LatentDisplay.from_estimator(svc, X, features=("c",))
     with pytest.raises(Exception, match="not fitted"):
         MarginDisplay.from_estimator(BayesianSVC())

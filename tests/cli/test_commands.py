@@ -406,3 +406,14 @@ def test_a_real_signal_ends_a_real_process(csv, tmp_path):
         _, errors = process.communicate(timeout=300)
     assert process.returncode == 130, errors
     assert "Traceback" not in errors and Path(out).exists()
+
+
+@pytest.mark.parametrize("words", [("info",), ("info", "--json"), ("fit", "mcycle", "--regression", "--no-baseline")])
+def test_a_reader_that_leaves_is_no_error(words, model):
+    words = [*words, str(model)] if words[0] == "info" else [*words]
+    command_line = [sys.executable, "-m", "softmargin.cli", *words]
+    with subprocess.Popen(command_line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        process.stdout.close()
+        errors = process.stderr.read()
+        assert process.wait(timeout=300) == 0, errors
+    assert "Traceback" not in errors and "Broken" not in errors

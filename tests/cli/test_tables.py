@@ -95,6 +95,9 @@ def test_ids_are_left_out_and_dates_are_inputs(csv):
         (np.arange(30)[::-1], "customer_id", True),
         (np.arange(1871, 1901), "year", False),
         (np.arange(30) + 0.5, "x", False),
+        (np.arange(30) ** 2, "rownames", True),
+        (np.arange(30) ** 2, "x", False),
+        (np.arange(30)[::-1] ** 2, "rownames", False),
     ],
 )
 def test_what_numbers_the_rows(values, name, out, tmp_path):

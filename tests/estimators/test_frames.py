@@ -195,3 +195,28 @@ def test_a_dask_frame_is_predicted_as_the_frame_it_is():
         np.testing.assert_array_equal(lazy_part.compute(), part)
     with pytest.raises(ValueError, match="feature names"):
         model.predict(lazy.rename(columns={"town": "city"}))
+
+
+@pytest.mark.parametrize("stored", ["pyarrow strings", "objects", "categories", "unknown categories"])
+def test_a_dask_frame_of_words_is_predicted_by_a_model_of_a_frame_in_memory(stored):
+    dask, dd = pytest.importorskip("dask"), pytest.importorskip("dask.dataframe")
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"town": rng.choice(["Bern", "Oslo", "Rome"], 60), "kind": rng.choice(["a", "b"], 60)})
+    said = np.where((frame["town"] == "Rome") ^ (frame["kind"] == "a"), "ill", "well")
+    # Gaps where training rows had some and where they had none, a value nobody saw, and a partition of gaps alone.
+    frame.loc[::9, "kind"] = None
+    new = frame.assign(town=frame["town"].where(~frame.index.isin([3, 33]), "Paris"))
+    new.loc[5, "town"], new.loc[40:, "kind"] = None, None
+    with dask.config.set({"dataframe.convert-string": stored == "pyarrow strings"}):
+        lazy = dd.from_pandas(new, npartitions=3)
+        lazy = lazy if stored in ("pyarrow strings", "objects") else lazy.astype("category")
+        lazy = lazy.categorize() if stored == "categories" else lazy
+        model = BayesianSVC(max_iter=2).fit(frame, said)
+        assert len(np.unique(model.predict(new))) == 2
+        assert_array_equal(model.predict(lazy).compute(), model.predict(new))
+        assert_allclose(model.predict_proba(lazy).compute(), model.predict_proba(new), rtol=1e-12)
+        regression = BayesianSVR(max_iter=2).fit(frame, (said == "ill") + rng.normal(size=60))
+        interval = regression.predict_interval(lazy)
+        assert_allclose(interval.compute(), regression.predict_interval(new), rtol=1e-9)
+        with pytest.raises(ValueError, match="no numbers"):
+            model.fit(lazy, said)

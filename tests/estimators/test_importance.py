@@ -174,3 +174,19 @@ def test_categories_as_changes_of_the_prediction():
     # A number and its gaps are one column of the table.
     together = importance(*linear(beta), X, np.ones(300), X.std(axis=0), Layout((0, 1), (0, 0)))
     np.testing.assert_allclose(together, [1.0])
+
+
+@pytest.mark.parametrize("kind", [BayesianSVC, BayesianSVR])
+def test_heavy_tails_and_values_that_nearly_agree_do_not_count_as_steep(kind):
+    rng = np.random.default_rng(6)
+    z = rng.standard_normal((120, 3))
+    f = z[:, 0] + z[:, 1] + 0.3 * rng.standard_normal(120)
+    # The same weight for a column with a heavy tail and one without; noise with a tail, and rounding beside its zeros.
+    X = np.column_stack([np.exp(2.0 * z[:, 0]), z[:, 1], z[:, 2] ** 3])
+    crowd = np.argsort(np.abs(X[:, 2]))[:30]
+    X[crowd, 2] = 1e-18 * rng.integers(-1, 2, 30)
+    model = kind().fit(X, f > 0 if kind is BayesianSVC else f)
+    assert any(member.warp is not None for member in model.members_)
+    tailed, plain, noise = model.importance_
+    assert 0.6 < tailed / plain < 1.6
+    assert noise < 0.6 * plain

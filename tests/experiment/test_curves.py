@@ -45,3 +45,10 @@ def test_bands_are_those_of_resampled_rows(problem):
 def test_a_perfect_score_has_no_spread():
     found = rank_events(np.array([3.0, 2.0, 1.0, 0.0]), np.array([True, True, False, False]))
     assert found.roc.area == found.roc.area_lower == found.precision.area == found.precision.area_lower == 1
+    # Nor at no row found, whichever rows are drawn.
+    assert found.precision.lower.min() == 1
+
+
+def test_precision_begins_at_the_first_event():
+    found = rank_events(np.array([4.0, 3.0, 2.0, 1.0]), np.array([False, True, True, False]))
+    assert found.precision.y[0] == 0.5

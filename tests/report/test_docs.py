@@ -23,3 +23,13 @@ def test_docs_in_a_browser(name, width, tmp_path):
     assert seen["broken"] == 0 and (seen["images"] > 0 or "gallery" not in name)
     assert seen["overflow"] <= 0
     assert seen["smallest"] >= 12
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(page_tests.BROWSER is None, reason="no Chromium; Debian's package is chromium")
+@pytest.mark.skipif(not HTML.exists(), reason="the documentation is not built: make docs")
+@pytest.mark.parametrize("name", [f"{page}.html" for page in ("errata", "benchmarks", "categories", "noise", "papers")])
+def test_tables_are_not_cut(name, tmp_path):
+    (tmp_path / "docs").symlink_to(HTML)
+    seen, _ = page_tests.look(tmp_path, f"docs/{name}", 1280)
+    assert seen["cut"] == 0

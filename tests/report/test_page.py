@@ -9,17 +9,21 @@ import subprocess
 import threading
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
-from softmargin.experiment import OURS, THEIRS, fit_experiment, measure
+from softmargin.experiment import OURS, THEIRS, column_importances, effects, fit_experiment, measure
 from softmargin.report import plots
+from softmargin.report.effects import effect_drawers
 from softmargin.report.page import _hardest, _scores, render, write_report
 from softmargin.report.tables import _gaps
 from softmargin.report.terminal import numbers, plain
-from softmargin.tables import read_table
+from softmargin.tables import Choice, read_table
 
 BROWSER = next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
 
@@ -34,6 +38,7 @@ document.getElementById("page").onload = (event) => {
     broken: images.filter((i) => !(i.complete && i.naturalWidth > 0 && i.getBoundingClientRect().width > 150)).length,
     overflow: page.documentElement.scrollWidth - page.documentElement.clientWidth,
     smallest: Math.min(...texts.map((t) => parseFloat(getComputedStyle(t).fontSize))),
+    cut: [...page.querySelectorAll("table")].filter((t) => t.scrollWidth > t.parentElement.clientWidth + 1).length,
     title: page.title,
   });
 };
@@ -181,7 +186,7 @@ def test_page_in_a_browser(kind, width, request, tmp_path):
     seen, errors = look(tmp_path, "report.html", width)
     assert errors == []
     assert seen["images"] >= 6 and seen["broken"] == 0
-    assert seen["overflow"] <= 0
+    assert seen["overflow"] <= 0 and seen["cut"] == 0
     assert seen["smallest"] >= 13
     assert "predicted from" in seen["title"]
 
@@ -195,8 +200,39 @@ def test_page_on_paper(kind, request, tmp_path):
     command = [BROWSER, *options, f"--print-to-pdf={paper}", (tmp_path / "report.html").as_uri()]
     subprocess.run(command, capture_output=True, timeout=300, check=True)
     sheets = len(re.findall(rb"/Type /Page\b", paper.read_bytes()))
-    # One figure to a line took 9 to 14 sheets.
-    assert 2 <= sheets <= 4
+    # One figure to a line took 9 to 14 sheets, one grid for the figures and another for the tables 4.
+    assert 2 <= sheets <= 3
+
+
+def test_days_of_the_hardest_rows_have_no_time(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=60), "y": rng.normal(size=60)})
+    # The latest rows are held out, and some of them are far off.
+    frame.loc[55:, "y"] = 100.0
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    table = read_table(str(tmp_path / "d.csv"), "y", regression=True, choice=Choice(time="day"))
+    experiment = measure(fit_experiment(table, regression=True, max_iter=1), against_baseline=False)
+    assert {"2020-02-25", "2020-02-29"} <= {cell for row in _hardest(experiment)["rows"] for cell in row["cells"]}
+
+
+@pytest.mark.parametrize("days", [20, 400, 4000])
+def test_dates_below_an_effect_do_not_overlap(days, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"day": pd.Timestamp("2011-11-20") + pd.to_timedelta(rng.integers(0, days, 60), unit="D")})
+    frame["y"] = frame["day"].dt.dayofyear + rng.normal(size=60)
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    table = read_table(str(tmp_path / "d.csv"), "y", regression=True)
+    experiment = fit_experiment(table, regression=True, test_size=0, max_iter=1)
+    (effect,) = effects(experiment, column_importances(experiment))
+    assert effect.is_date
+    figure = Figure(figsize=(4.4, 3.0), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    effect_drawers(experiment, [effect])[0](axes)
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in axes.get_xticklabels() if text.get_text()]
+    assert len(boxes) > 2
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
 
 
 def look(folder, page, width):

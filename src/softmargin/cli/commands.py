@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
 from softmargin import persistence
-from softmargin.cli.output import as_csv, print_json, to_json
+from softmargin.cli.output import Terminal, as_csv, print_json, to_json
 from softmargin.cli.progress import interruptible, tuning, waiting
 from softmargin.experiment import OURS, Experiment, fit_experiment, learnt_settings, measure
 from softmargin.report import terminal
@@ -72,7 +71,7 @@ class Request:
 
 def run_fit(request: Request, *, out: Path | None, report: Path | None, baseline: bool) -> int:
     """Fit, save, measure, report; return the exit code."""
-    stdout, stderr = Console(), Console(stderr=True)
+    stdout, stderr = Terminal(), Terminal(stderr=True)
     show = not request.as_json
     with waiting(stderr, f"Reading {request.data}", show=show and stderr.is_terminal):
         table = request.table()
@@ -98,7 +97,7 @@ def run_fit(request: Request, *, out: Path | None, report: Path | None, baseline
     return 0
 
 
-def _leave_early(experiment: Experiment, out: Path | None, request: Request, stdout: Console, stderr: Console) -> int:
+def _leave_early(experiment: Experiment, out: Path | None, request: Request, stdout: Terminal, stderr: Terminal) -> int:
     _present(experiment, request, stdout, model=out, report=None, interrupted=True)
     kept = f"the best model so far is in {out}" if out else "give --out to keep the best model so far"
     stderr.print(Text(f"softmargin: interrupted; {kept}"))
@@ -108,7 +107,7 @@ def _leave_early(experiment: Experiment, out: Path | None, request: Request, std
 def _present(
     experiment: Experiment,
     request: Request,
-    stdout: Console,
+    stdout: Terminal,
     *,
     model: Path | None,
     report: Path | None,
@@ -145,7 +144,7 @@ def run_predict(
     notes += unseen_categories(estimator, X)
     answer = pd.concat([frame[list(ids)], _answer(estimator, X, level).set_index(frame.index)], axis=1)
     for note in notes:
-        Console(stderr=True).print(Text(f"note: {note}", style="yellow"))
+        Terminal(stderr=True).print(Text(f"note: {note}", style="yellow"))
     if as_json:
         text = to_json(answer.to_dict(orient="records"))
     else:
@@ -209,7 +208,7 @@ def run_info(model: Path, *, as_json: bool) -> None:
         if value is None or value == []:
             continue
         grid.add_row(name.replace("_", " "), Text(_line(value)))
-    Console().print(grid)
+    Terminal().print(grid)
 
 
 def _line(value: Any) -> str:
@@ -222,7 +221,7 @@ def _line(value: Any) -> str:
 
 def run_compare(request: Request, kernels: list[str], criteria: list[str]) -> None:
     """Fit every kernel with every criterion on the same rows."""
-    stderr = Console(stderr=True)
+    stderr = Terminal(stderr=True)
     show = not request.as_json
     table = request.table()
     rows = []
@@ -257,7 +256,7 @@ def _show_comparison(rows: list[dict[str, Any]]) -> None:
         grid.add_column(label, justify="left" if name in ("kernel", "criterion") else "right", min_width=width)
     for row in rows:
         grid.add_row(*(_cell(name, value) for name, value in row.items()))
-    Console().print(grid)
+    Terminal().print(grid)
 
 
 def _cell(name: str, value: Any) -> Text:

@@ -8,8 +8,18 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from rich.console import Console
 
 from softmargin.tables import printable
+
+
+class Terminal(Console):
+    """A console that leaves it to the command what happens when the reader of the output leaves (`| head`)."""
+
+    def on_broken_pipe(self) -> None:
+        """Pass the error on: rich would end the process with an exit code of 1."""
+        self.quiet = True
+        raise
 
 
 def print_json(value: Any) -> None:

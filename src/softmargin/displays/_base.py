@@ -78,6 +78,17 @@ def slice_through(X: Any, features: tuple[int, ...], resolution: int) -> tuple[l
     return axes, points
 
 
+def number_of(estimator: Any, feature: int | str) -> int:
+    """The number of an input that is given by its name or its number."""
+    if not isinstance(feature, str):
+        return feature
+    names = list(getattr(estimator, "feature_names_in_", []))
+    if feature not in names:
+        known = f"choose from {', '.join(map(repr, names))}" if names else "the estimator was fitted without names"
+        raise ValueError(f"there is no input {feature!r}; {known}")
+    return names.index(feature)
+
+
 def name_of(estimator: Any, feature: int) -> str:
     """The name of an input, if the estimator was fitted with names."""
     names = getattr(estimator, "feature_names_in_", None)

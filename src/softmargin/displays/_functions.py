@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from softmargin._linalg import Array
-from softmargin.displays._base import BLUE, GREEN, GREY, ORANGE, Drawn, latent_model, name_of, slice_through
+from softmargin.displays._base import BLUE, GREEN, GREY, ORANGE, Drawn, latent_model, name_of, number_of, slice_through
 from softmargin.kernels import gram
 
 
@@ -51,7 +51,7 @@ class LatentDisplay(Drawn):
         X: Any,
         y: Any = None,
         *,
-        features: tuple[int, ...] = (0,),
+        features: tuple[int | str, ...] = (0,),
         resolution: int = 100,
         pair: int = 0,
         ax: Any = None,
@@ -65,13 +65,15 @@ class LatentDisplay(Drawn):
             Gives the range; inputs that are not shown stay at their medians.
         y : array-like of shape (n_samples,), optional
             Drawn as points.
-        features : tuple of one or two int
+        features : tuple of one or two int or str
+            Numbers of columns, or their names if the estimator was fitted with names.
         """
         if len(features) not in (1, 2):
             raise ValueError(f"features={features} must name one or two inputs")
         latent_model(estimator, pair)
         X = np.asarray(X, dtype=float)
-        axes, points = slice_through(X, tuple(features), resolution)
+        numbers = tuple(number_of(estimator, f) for f in features)
+        axes, points = slice_through(X, numbers, resolution)
         with warnings.catch_warnings():
             # The grid has the columns of X, without their names.
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
@@ -79,11 +81,11 @@ class LatentDisplay(Drawn):
         if mean.ndim == 2:
             mean, variance = mean[:, pair], variance[:, pair]
         shape = (resolution,) * len(features)
-        names = tuple(name_of(estimator, f) for f in features)
+        names = tuple(name_of(estimator, f) for f in numbers)
         classes = getattr(estimator, "classes_", None)
         if classes is not None and len(classes) > 2:
             classes = None
-        shown = None if y is None else X[:, list(features)]
+        shown = None if y is None else X[:, list(numbers)]
         return cls(
             axes,
             mean.reshape(shape),

@@ -131,7 +131,8 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         own are in `pair_relevance_`).
     importance_ : ndarray of shape (n_features,)
         Root mean square over training rows of the derivative of the log-odds (or log-probabilities) along each
-        input, in units of its spread; sums to 1. Computed when it is first asked for.
+        input, in units of its spread (heavy-tailed inputs that a machine maps to normal scores: of a score); sums
+        to 1. Computed when it is first asked for.
     loo_log_loss_, loo_error_ : float
         Leave-one-out log loss and error of the mixture. The searches optimised the members' log losses: as an estimate
         of performance it is optimistic. Of equal rows all are left out at once, but one where equal inputs often carry

@@ -128,7 +128,8 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
         Leave-one-out log density per row of the mixture, in the units of y.
     importance_ : ndarray of shape (n_features,)
         Root mean square over training rows of the derivative of the predicted mean along each
-        input, in units of its spread; sums to 1. Computed when it is first asked for.
+        input, in units of its spread (heavy-tailed inputs that a machine maps to normal scores: of a score); sums
+        to 1. Computed when it is first asked for.
     relevance_ : ndarray of shape (n_features,)
         Inverse length scale of each input in units of its spread, the largest scaled to 1.
     search_path_ : list of dict

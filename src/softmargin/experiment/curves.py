@@ -70,8 +70,9 @@ def rank_events(score: Array, event: np.ndarray, seed: int = 0) -> Ranking:
     auc = np.sum(np.diff(alarms, axis=1, prepend=0.0) * (found + before) / 2, axis=1)
     grid = np.linspace(0, 1, GRID)
     roc = np.stack([np.interp(grid, [0.0, *a], [0.0, *f]) for a, f in zip(alarms, found)])
-    # The precision of the fewest rows that have so many of the events.
-    first = [np.minimum(np.searchsorted(f, grid - 1e-12), len(f) - 1) for f in found]
+    # The precision of the fewest rows that have so many of the events, and at least one.
+    wanted = np.maximum(grid - 1e-12, 1e-12)
+    first = [np.minimum(np.searchsorted(f, wanted), len(f) - 1) for f in found]
     precision = np.stack([r[at] for r, at in zip(right, first)])
     return Ranking(_curve(grid, roc, auc), _curve(grid, precision, np.sum(steps * right, axis=1)), float(event.mean()))
 

@@ -44,8 +44,13 @@ class Effect:
 
     @property
     def is_number(self) -> bool:
-        """Whether the column has numbers."""
+        """Whether the column has numbers, or dates."""
         return not isinstance(self.values[0], str)
+
+    @property
+    def is_date(self) -> bool:
+        """Whether the column has dates."""
+        return isinstance(self.values[0], np.datetime64)
 
 
 def column_importances(experiment: Experiment, seed: int = 0) -> list[ColumnImportance]:
@@ -113,7 +118,7 @@ def _values(column: Any) -> list[Any]:
     if known.dtype.kind == "M":
         # Dates: evenly spaced between the first and the last.
         first, last = known.min(), known.max()
-        return [first + (last - first) * k / (POINTS - 1) for k in range(POINTS)]
+        return [(first + (last - first) * k / (POINTS - 1)).to_datetime64() for k in range(POINTS)]
     if known.dtype.kind in "iuf":
         low, high = np.quantile(known.to_numpy(dtype=float), [0.02, 0.98])
         distinct = np.unique(known.to_numpy(dtype=float))

@@ -3,7 +3,8 @@
 For a number, the root mean square over the training rows of the derivative of the prediction (log-odds,
 log-probabilities, or mean) times the input's spread. For a category, the root mean square change of the prediction when
 the category is replaced by one drawn at random, over sqrt(2): for a column of zeros and ones and a linear prediction
-both are the same number. Inputs of one column of the table (a number and its gaps) add up in squares, and all of them
+both are the same number. A column with heavy tails, whose standard deviation a few rows decide, counts in its normal
+scores (`Warp`). Inputs of one column of the table (a number and its gaps) add up in squares, and all of them
 are scaled to sum 1.
 """
 
@@ -16,6 +17,7 @@ from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array
 from softmargin.kernels import Layout, roles
+from softmargin.machines.warp import Warp
 from softmargin.policy import POLICY
 
 Outputs = Callable[[Any], Array]
@@ -29,7 +31,13 @@ STEP = 1e-4
 
 
 def importance(
-    outputs: Outputs, slopes: Slopes, X: Any, weight: Array, spread: Array, layout: Layout | None = None
+    outputs: Outputs,
+    slopes: Slopes,
+    X: Any,
+    weight: Array,
+    spread: Array,
+    layout: Layout | None = None,
+    warp: Warp | None = None,
 ) -> Array:
     """Importance of every column of the table, shape (d,), sums to 1; zeros if the prediction is constant.
 
@@ -44,14 +52,16 @@ def importance(
         Standard deviation of every column of the rows.
     layout : Layout, optional
         An input of several columns is a category. None: every column of the rows is one of the table.
+    warp : Warp, optional
+        Its columns are measured along the scores that it maps them to.
     """
     some = np.unique(np.linspace(0, X.shape[0] - 1, min(POLICY.size.importance_rows, X.shape[0])).round().astype(int))
     X, weight = X[some], weight[some] / weight[some].sum()
     squares = np.zeros(X.shape[1])
     for first in range(0, X.shape[0], BLOCK_ROWS):
         s = slice(first, first + BLOCK_ROWS)
-        squares += weight[s] @ np.mean(slopes(X[s]) ** 2, axis=1)
-    squares *= spread**2
+        units = spread if warp is None else warp.units(X[s], spread)[:, None, :]
+        squares += weight[s] @ np.mean((slopes(X[s]) * units) ** 2, axis=1)
     found = np.sqrt(squares) if layout is None else _by_table(outputs, X, weight, squares, layout)
     total = found.sum()
     return found / total if total > 0 else np.zeros_like(found)

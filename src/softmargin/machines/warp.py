@@ -65,6 +65,16 @@ class Warp:
             slope[:, j] = (high - low) / (np.interp(high, scores, values) - np.interp(low, scores, values))
         return slope
 
+    def units(self, X: Any, spread: Array) -> Array:
+        """How far one unit is along every column at every row, shape (n, d): a normal score in mapped columns.
+
+        Elsewhere it is the column's spread.
+        """
+        units = spread / self.slope(X)
+        mapped = list(self.tables)
+        units[:, mapped] /= spread[mapped]
+        return units
+
 
 def _scores(column: Array, weight: Array) -> tuple[Array, Array]:
     """Distinct values and the normal scores of their ranks, each shape (n_values,)."""

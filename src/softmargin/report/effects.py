@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from softmargin.displays import BLUE, ORANGE, label
 from softmargin.experiment import ColumnImportance, Effect, Experiment
@@ -23,7 +24,7 @@ def draw_importances(ax: Any, importances: list[ColumnImportance]) -> None:
 
 def draw_effect(ax: Any, effect: Effect, *, ylabel: str, ylim: tuple[float, float] | None) -> None:
     """One effect curve for each class, or one with its band."""
-    x: Any = effect.values if effect.is_number else np.arange(len(effect.values))
+    x: Any = np.asarray(effect.values) if effect.is_number else np.arange(len(effect.values))
     for k, (colour, (name, curve)) in enumerate(zip(COLOURS, effect.curves.items())):
         lower, upper = effect.bands.get(name, (None, None))
         if effect.is_number:
@@ -41,6 +42,10 @@ def draw_effect(ax: Any, effect: Effect, *, ylabel: str, ylim: tuple[float, floa
         ax.legend(frameon=False, fontsize=9, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, columnspacing=1.2)
     if not effect.is_number:
         ax.set_xticks(x, [label(value[:14]) for value in effect.values], rotation=30, ha="right")
+    if effect.is_date:
+        dates = AutoDateLocator(maxticks=6)
+        ax.xaxis.set_major_locator(dates)
+        ax.xaxis.set_major_formatter(ConciseDateFormatter(dates))
     ax.set(xlabel=label(effect.name), ylabel=ylabel)
     if ylim is not None:
         ax.set_ylim(*ylim)

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from softmargin.experiment import OURS, THEIRS, Experiment, column_importances, 
 from softmargin.report import words
 from softmargin.report.plots import pictures
 from softmargin.report.tables import length_scales, sheets
-from softmargin.report.terminal import MEASURES, baseline_name, numbers, plain, short_kernel, written
+from softmargin.report.terminal import MEASURES, baseline_name, count, numbers, plain, short_kernel, written
 from softmargin.tables import importance_by_column, short
 
 HARDEST = 10
@@ -45,7 +46,7 @@ def render(experiment: Experiment) -> str:
     )  # fmt: skip
     facts, importances = experiment.summary(), column_importances(experiment)
     return environment.get_template("page.html").render(
-        title=f"{short(facts['target'])}, predicted from {_count(experiment.table.X.shape[1], 'column')}",
+        title=f"{short(facts['target'])}, predicted from {count(experiment.table.X.shape[1], 'column')}",
         facts=facts,
         data=short(Path(facts["data"]).name),
         sentences=words.sentences(experiment, importances),
@@ -58,10 +59,6 @@ def render(experiment: Experiment) -> str:
         notes=facts["notes"],
         version=__version__,
     )
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
 def _scores(experiment: Experiment) -> list[dict[str, Any]]:
@@ -142,7 +139,8 @@ def _cell(value: Any) -> str:
     if value is None or value != value:
         return "missing"
     if not isinstance(value, (float, np.floating)):
-        return short(value)
+        # A day without a time has midnight.
+        return short(str(value).removesuffix(" 00:00:00") if isinstance(value, datetime) else value)
     # Numbers with gaps are floats, whole or not.
     number = float(value)
     return f"{number:.0f}" if number.is_integer() and abs(number) < 1e9 else plain(number)

@@ -163,7 +163,7 @@ def _curves(experiment: Experiment) -> Picture | None:
     found = rankings(experiment)
     if not found:
         return None
-    classes = experiment.model.classes_
+    classes, size = experiment.model.classes_, (4.6, 4.0 + 0.2 * len(found))
     if len(classes) == 2:
         names = {OURS: "softmargin", THEIRS: baseline_name(False)}
         found = {names[name]: ranking for name, ranking in found.items()}
@@ -175,7 +175,7 @@ def _curves(experiment: Experiment) -> Picture | None:
         "How well are the classes told apart?",
         f"From the surest row to the least sure one, for {what}: how much of it is found, at the price of how many "
         "false alarms. Bands hold 95 % of the curves of resampled held-out rows; dotted lines know nothing.",
-        tuple(_render((4.6, 4.2), partial(draw, found=found)) for draw in (draw_roc, draw_precision)),
+        tuple(_render(size, partial(draw, found=found)) for draw in (draw_roc, draw_precision)),
         wide=True,
     )
 
@@ -214,7 +214,8 @@ def _surface(experiment: Experiment) -> Picture | None:
     except ValueError:
         # The kernel has no amplitude.
         return None
-    more = "" if experiment.regression else " The second panel shows what the learnt point was chosen by."
+    chosen = " The second panel shows what the learnt point was chosen by, beside the hyperprior."
+    more = "" if experiment.regression else chosen
     return Picture(
         "The landscape around the optimum",
         f"How good each pair of C and amplitude looks with everything else as learnt, brighter is better.{more}",

@@ -75,6 +75,11 @@ def plain(value: float, digits: int = 3) -> str:
     return f"{rounded:.{max(digits - 1 - power, 0)}f}"
 
 
+def count(n: int, what: str) -> str:
+    """So many of something."""
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
 def numbers(value: Any) -> str:
     """One number, or the range of several."""
     values = value if isinstance(value, list) else [value]
@@ -87,7 +92,7 @@ def _heading(experiment: Experiment, console: Console) -> None:
     learnt = facts["learnt"]
     console.print(
         Text(
-            f"{short(facts['data'])}: {short(facts['target'])} from {len(experiment.table.X.columns)} columns, "
+            f"{short(facts['data'])}: {short(facts['target'])} from {count(experiment.table.X.shape[1], 'column')}, "
             f"{facts['rows']['train']} rows to learn from, {facts['rows']['test']} held out",
             style="bold",
         )

@@ -51,10 +51,13 @@ def to_date(column: pd.Series) -> pd.Series:
 
 
 def numbers_rows(column: pd.Series, name: str) -> bool:
-    """Whether numbers only count their rows: 0 or 1 to n in that order, or in any order with such a name."""
+    """Whether numbers only count their rows: 0 or 1 to n in that order, or with such a name in any order.
+
+    With such a name numbers that rise may be left out: of a table of some of the rows.
+    """
     n = len(column)
-    if n < 10 or column.isna().any() or column.min() not in (0, 1) or column.max() - column.min() != n - 1:
+    if n < 10 or column.isna().any() or not column.is_unique or not (column == column.round()).all():
         return False
-    if not column.is_unique or not (column == column.round()).all():
-        return False
-    return bool(column.is_monotonic_increasing or ID_NAMES.fullmatch(str(name)))
+    named, rising = bool(ID_NAMES.fullmatch(str(name))), bool(column.is_monotonic_increasing)
+    whole = column.min() in (0, 1) and column.max() - column.min() == n - 1
+    return (named and rising) or (whole and (named or rising))

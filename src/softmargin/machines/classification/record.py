@@ -15,6 +15,7 @@ from softmargin.machines.importance import importance
 from softmargin.machines.reservoir import Reservoir
 from softmargin.machines.sampled_rows import RawSample, Source
 from softmargin.machines.support import ClassSupport, class_support
+from softmargin.machines.warp import Warp
 from softmargin.policy import POLICY, LeastSquaresPolicy
 from softmargin.rows import TrainingRows, spread_of
 from softmargin.tuning import LikelihoodCoordinates, Probability, Tuning
@@ -168,10 +169,15 @@ class ClassificationFit:
         found: Coefficients | None = self.stack.members[0].machine.linear()
         return found
 
+    @property
+    def warp(self) -> Warp | None:
+        """What maps the inputs of one of the machines; None if none is mapped."""
+        return next((member.warp for member in self.stack.members if member.warp is not None), None)
+
     @cached_property
     def importance(self) -> Array | None:
         """Importance of every column of the table, shape (d,), sums to 1; None for kernel values."""
         seen = self.rows if self.sample is None else self.sample
         if seen is None or len(self.spread) == 0:
             return None
-        return importance(self.outputs, self.slopes, seen.X, seen.weight, self.spread, self.layout)
+        return importance(self.outputs, self.slopes, seen.X, seen.weight, self.spread, self.layout, self.warp)

@@ -151,7 +151,8 @@ class RegressionFit:
             return sum(w * m.mean_slopes(X) for w, m in zip(self.weights, self.members))[:, None, :]
 
         outputs = lambda X: self.predictive.mean(X)[:, None]  # noqa: E731
-        return importance(outputs, slopes, seen.X, seen.weight, self.spread, self.layout)
+        warp = next((member.warp for member in self.members if member.warp is not None), None)
+        return importance(outputs, slopes, seen.X, seen.weight, self.spread, self.layout, warp)
 
     @property
     def shift(self) -> Array:
