@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_matrix, save_npz
 
 from softmargin.persistence import HEADER
 
@@ -64,6 +65,18 @@ def nested_zip(depth: int) -> bytes:
     return data
 
 
+def members_with_matrix(content: Members, schema: dict[str, Any], n: int) -> Members:
+    """The members of a model with a further attribute, a CSR matrix of `n` stored zeros: an archive in the archive."""
+    buffer = io.BytesIO()
+    save_npz(buffer, csr_matrix((np.zeros(n), np.zeros(n, np.int32), [0, n]), shape=(1, 1)))
+    copy = json.loads(json.dumps(schema))
+    copy["content"]["content"]["matrix_"] = {
+        "__class__": "csr_matrix", "__module__": "scipy.sparse._csr", "__loader__": "SparseMatrixNode",
+        "type": "scipy", "file": "matrix.npz", "__id__": 10**9,
+    }  # fmt: skip
+    return content | {SCHEMA: json.dumps(copy).encode(), "matrix.npz": buffer.getvalue()}
+
+
 def hostile(good: Path) -> Iterator[tuple[str, bytes]]:
     """Name and bytes of every file."""
     whole, content = good.read_bytes(), members(good)
@@ -98,10 +111,14 @@ def hostile(good: Path) -> Iterator[tuple[str, bytes]]:
     yield "schema nests lists", pack(content | {SCHEMA: b"[" * 10**5})
     yield "schema nests dicts", pack(content | {SCHEMA: b'{"a":' * 10**5})
     yield "schema of many lists", pack(content | {SCHEMA: b"[" + b"[]," * 5 * 10**6 + b"[]]"})
+    # Small enough, unpacked, for the limit of all members together.
+    yield "schema of 2,500,000 lists", pack(content | {SCHEMA: b"[" + b"[]," * 2_500_000 + b"[]]"})
     yield "schema of one long text", pack(content | {SCHEMA: b'"' + b"a" * 10**8 + b'"'})
-    yield from ((f"shared {n} levels", pack(content | {SCHEMA: json.dumps(
+    # Without the arrays, which no such schema names: their presence alone would be refused.
+    yield from ((f"shared {n} levels", pack({HEADER: content[HEADER], SCHEMA: json.dumps(
         shared(n) | {"protocol": schema["protocol"]}).encode()})) for n in (7, 10, 20, 100))  # fmt: skip
     yield "bomb of zeros", pack(content | {arrays[0]: npy(np.zeros(80 * 10**6, np.uint8))})
+    yield "bomb in a sparse matrix", pack(members_with_matrix(content, schema, 2 * 10**7))
     yield "bomb in a stray member", pack(content | {"stray.npy": bytes(3 * 10**8)})
     yield "small stray member", pack(content | {"stray.txt": b"x"})
     yield "stray path", pack(content | {"../../evil.npy": npy(np.zeros(3))})

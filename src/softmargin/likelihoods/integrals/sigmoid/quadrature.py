@@ -3,9 +3,10 @@
 Three odd, increasing functions r: the hinge's link r = z + clip(z, -1, 1), the squared hinge's link
 (r = 2z inside |z| <= 1, sign(z)(1 + |z|)^2 / 2 outside) and the logistic r = z.
 
-L(z) = -(z - m)^2 / 2v + w ln P(z) is concave on each side of the kinks at +-1. So on each piece we find its
-mode and step outwards with ten-point Gauss-Legendre panels, short enough for the local slope and curvature,
-until L has dropped by 36 below the highest mode: nothing is lost in the tails, where fixed rules fail.
+L(z) = -(z - m)^2 / 2v + w ln P(z) has one mode on each side of the kinks at +-1, and two beyond +1 where the squared
+hinge's link outgrows the Gaussian: a valley between them then ends a piece too. So on each piece we find its mode and
+step outwards with ten-point Gauss-Legendre panels, short enough for the local slope and curvature, until L has dropped
+by 36 below the highest mode: nothing is lost in the tails, where fixed rules fail.
 
 What is compiled loops over scalars and fills arrays it is given: numba translates array functions far more slowly,
 and the first fit on a machine waits for it.
@@ -93,20 +94,59 @@ def _mode(lower, upper, m, v, C, w, kind):
     if _slope_curvature(_inside(left, lower, upper), m, v, C, w, kind)[0] <= 0:
         return left
     if _slope_curvature(_inside(right, lower, upper), m, v, C, w, kind)[0] >= 0:
-        return right
+        if kind != SQUARED_LINK or right == upper or lower < 1:
+            return right
+        # Beyond 1 the link steepens: u (1 - P) < 0.28, u = C r, holds (z - m)(1 + z) below 0.56 v w.
+        left, right = right, max(right, m) + math.sqrt(0.56 * v * w)
     # Halvings from the largest number to the distance of neighbours, at worst.
     for _ in range(1200):
         middle = 0.5 * (left + right)
         if not left < middle < right:
             break
-        if _slope_curvature(middle, m, v, C, w, kind)[0] > 0:
+        slope = _slope_curvature(middle, m, v, C, w, kind)[0]
+        if slope > 0:
             left = middle
         else:
             right = middle
-        # A start near the mode is enough: the panels cover both sides of it.
-        if right - left <= 0.05 * math.sqrt(v) and right - left <= 0.05 / C:
+        # A start near the mode, and nearly as high, is enough: the panels cover both sides of it.
+        width = right - left
+        if width <= 0.05 * math.sqrt(v) and width <= 0.05 / C and width * abs(slope) <= 1:
             break
     return 0.5 * (left + right)
+
+
+@njit(cache=True)
+def _valley(m, v, C, w):
+    """The lowest point between two modes of the squared hinge's L beyond 1; 1 where there is one mode at most.
+
+    With t = 1 + z and u = C r = C t^2/2, L' = (m + 1)/v + g, g = t (w C (1 - P) - 1/v). As t grows from 2, g rises
+    while w C (1 - P)(1 - 2 u P) > 1/v and falls ever after. There are two modes if L' < 0 at 1 and L' > 0 at g's
+    maximum.
+    """
+    base, falls, rises = (m + 1) / v, 2.0, max(2.0, math.sqrt(2 / C))
+    if base + 2 * (w * C * _q(2 * C) - 1 / v) >= 0:
+        return 1.0
+    # g falls at u = 1: its maximum lies between.
+    low, high = 2.0, rises
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        u = 0.5 * C * middle * middle
+        q = _q(u)
+        if w * C * q * (1 - 2 * u * (1 - q)) > 1 / v:
+            low = middle
+        else:
+            high = middle
+    rises = low
+    if base + rises * (w * C * _q(0.5 * C * rises * rises) - 1 / v) <= 0:
+        return 1.0
+    # Near the valley is enough, on the side that rises: the panels from 1 end at it.
+    while rises - falls > 1e-3 * rises:
+        middle = 0.5 * (falls + rises)
+        if base + middle * (w * C * _q(0.5 * C * middle * middle) - 1 / v) > 0:
+            rises = middle
+        else:
+            falls = middle
+    return rises - 1
 
 
 @njit(cache=True)
@@ -137,8 +177,9 @@ def _walk(start, end, peak, top, m, v, C, w, kind, bends, sums):
             u = C * r
             e = math.exp(-abs(u))
             q = (e if u > 0 else 1.0) / (1 + e)
-            bent = 1 / (1 + e) if w == 1 else (1 + e) ** -w
-            density = half * _WEIGHTS[k] * bent * math.exp(-0.5 * (x - m) ** 2 / v + w * min(u, 0.0) - top)
+            bent, log_bent = (1 / (1 + e), 0.0) if w == 1 else (1.0, -w * math.log1p(e))
+            # With a large weight both are far out of range, and only their product with e^-top is not.
+            density = half * _WEIGHTS[k] * bent * math.exp(-0.5 * (x - m) ** 2 / v + w * min(u, 0.0) + log_bent - top)
             sums[0] += density
             sums[1] += density * (x - peak)
             sums[2] += density * C * dr * q
@@ -167,8 +208,9 @@ def sigmoid_moments(m, v, C, w, kind):
 def _moments(m, v, C, w, kind):
     """`sigmoid_moments` by panels that adapt to each row, for every regime and kind."""
     out = np.zeros((4, m.size))
-    # Between the edges L is concave and smooth.
-    edges = np.array([-np.inf, np.inf] if kind == LOGISTIC else [-np.inf, -1.0, 1.0, np.inf])
+    # Between the edges L is smooth and has one mode; the second 1 gives way to a valley beyond it.
+    kinks = {HINGE_LINK: [-1.0, 1.0], SQUARED_LINK: [-1.0, 1.0, 1.0], LOGISTIC: []}[kind]
+    edges = np.array([-np.inf, *kinks, np.inf])
     _fill_moments(m, v, float(C), w, kind, edges, _bends(C, kind), np.empty((2, edges.size - 1)), np.empty(5), out)
     return out
 
@@ -185,6 +227,8 @@ def _fill_moments(m, v, C, w, kind, edges, bends, peaks, sums, out):
             for k in range(4):
                 out[k, i] = np.nan
             continue
+        if kind == SQUARED_LINK:
+            edges[3] = _valley(m[i], v[i], C, w[i])
         highest = 0
         for j in range(modes.size):
             modes[j] = _mode(edges[j], edges[j + 1], m[i], v[i], C, w[i], kind)
