@@ -12,6 +12,8 @@ from softmargin._linalg import NotPositiveDefiniteError
 
 PSD_TOLERANCE = 1e-8
 """How negative an eigenvalue of a precomputed matrix may be, relative to the largest."""
+SMALLEST, LARGEST = 1e-100, 1e100
+"""Of a likelihood's parameters, whose squares and products with weights must be numbers too."""
 
 
 def check_choice(name: str, value: Any, allowed: list[Any]) -> None:
@@ -52,6 +54,26 @@ def check_fraction(name: str, value: Any) -> None:
     """Raise a ValueError unless value is None or a number strictly between 0 and 1."""
     if value is not None and not (not isinstance(value, bool) and isinstance(value, Real) and 0 < float(value) < 1):
         raise ValueError(f"{name}={value!r} must be a number between 0 and 1, or None")
+
+
+def check_sizes(likelihood: Any, scale: float | None = None) -> None:
+    """Raise a ValueError if the square of a likelihood's parameter is out of range.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        Whose parameters are checked.
+    scale : float, optional
+        The unit of a regression's target in which the parameters are.
+    """
+    for name in likelihood.param_names:
+        value = float(getattr(likelihood, name))
+        if value > LARGEST or 0 < value < SMALLEST:
+            unit = "" if scale is None else f", in units of the target's spread of {scale:.2g}"
+            raise ValueError(
+                f"the square of {name}={value:.2g} (of {likelihood.name!r}{unit}) is out of range; give a number "
+                f"between {SMALLEST:g} and {LARGEST:g}, or None to learn it from the data"
+            )
 
 
 def check_gram(K: Any) -> None:

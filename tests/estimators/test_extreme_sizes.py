@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, DotProduct, ExpSineSquared
 
 from softmargin import BayesianSVC, BayesianSVR
-from softmargin.likelihoods import Hinge, Logistic, SquaredHinge
+from softmargin.likelihoods import EpsilonInsensitive, Hinge, Logistic, SquaredHinge
 
 from .cases import FIXED, two_classes
 
@@ -134,3 +134,33 @@ def test_integrals_of_what_is_no_number_end(link):
 def test_an_error_gives_the_parameter_as_it_was_given():
     with pytest.raises(ValueError, match="C=2 is given, but loss='gaussian' has the parameters sigma"):
         BayesianSVR(C=2.0, loss="gaussian").fit(X, 7 * T)
+
+
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (BayesianSVC(C=1e200), Y),
+        (BayesianSVC(C=1e200, search=None), Y),
+        (BayesianSVC(C=1e-200), Y),
+        (BayesianSVC(loss=Logistic(1e200)), Y),
+        (BayesianSVR(C=1e200), T),
+        (BayesianSVR(C=1e-200, search=None), T),
+        (BayesianSVR(C=1e60), 1e60 * T),
+        (BayesianSVR(epsilon=1e200), T),
+        (BayesianSVR(loss=EpsilonInsensitive(1.0, 1e200)), T),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("inference", ["ep", "sparse"])
+def test_parameters_whose_squares_are_out_of_range(model, y, inference):
+    """Compiled panels of C = 1e200 never ended, and Python's own floats raised OverflowError or ZeroDivisionError."""
+    with pytest.raises(ValueError, match=r"the square of (C|epsilon)=.* is out of range; give a number between"):
+        model.set_params(inference=inference).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("C", [1e-90, 1e90])
+@pytest.mark.parametrize(("estimator", "y"), BOTH)
+def test_large_and_small_parameters(estimator, y, C):
+    model = estimator(FIXED, C=C, search=None).fit(X, y)
+    assert np.all(np.isfinite(model.predict(X)))

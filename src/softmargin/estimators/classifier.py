@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
-from softmargin._checks import check_choice, clear_of_indefinite, part_of
+from softmargin._checks import check_choice, check_sizes, clear_of_indefinite, part_of
 from softmargin._linalg import Array
 from softmargin._typing import Attributes, KernelLike, MatrixLike, PartLike, Seed, VectorLike
 from softmargin.estimators._attributes import class_attributes, hinge_attributes
@@ -358,8 +358,9 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
             return FixedLikelihood(Hinge())
         template: Any = LIKELIHOODS[self.loss]() if isinstance(self.loss, str) else self.loss
         if self.C is not None:
-            return FixedLikelihood(type(template)(float(self.C)))
-        if self.search is None:
+            template = type(template)(float(self.C))
+        check_sizes(template)
+        if self.C is not None or self.search is None:
             return FixedLikelihood(template)
         names = template.param_names
         return LogParameters(template, names, tuple(template.param_bounds[name] for name in names))

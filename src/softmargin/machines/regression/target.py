@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process.kernels import Kernel, WhiteKernel
 
+from softmargin._checks import check_sizes
 from softmargin._linalg import Array
 from softmargin._typing import KernelLike
 from softmargin.kernels import Layout, TiedKernel, check_kernel, make_kernel, scale_kernel
@@ -155,6 +156,7 @@ def target_likelihood(
                 f"{', '.join(template.param_names)}; leave {name}=None"
             )
     template = replace(template, **fixed)
+    check_sizes(template, units.scale)
     learnt = tuple(name for name in template.param_names if name not in fixed) if learn else ()
     if not learnt:
         return FixedLikelihood(template)
