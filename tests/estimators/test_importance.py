@@ -68,8 +68,11 @@ def test_log_odds_of_a_hinge_machine(kernel):
 def test_log_odds_of_compositions(settings):
     X, y = two_classes(40)
     model = BayesianSVC(**settings).fit(X, y)
-    # Rows on the margin of the SVM itself lie on a kink of its log-odds.
-    tolerance = 0.05 if settings.get("probability") == "map" else 1e-3
+    # Rows on the margin of the SVM itself lie on a kink of its log-odds, where the slope is 1 or 2 in units of C and
+    # the central difference 1.5: squares are off by at most 1.75 in these rows, where others have 1 at least. Roots
+    # halve that, and the scaling to sum 1 may double it.
+    kinks = np.mean(np.abs(model.margins_ - 1) < 1e-3) if settings.get("probability") == "map" else 0.0
+    tolerance = 1e-3 + 1.75 * kinks
     np.testing.assert_allclose(model.importance_, by_hand(model.decision_function, X), rtol=tolerance, atol=1e-6)
     assert np.isclose(model.importance_.sum(), 1)
 
