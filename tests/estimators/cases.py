@@ -20,6 +20,20 @@ def three_classes(n=60, seed=0, spread=0.8):
     return corners[y] + spread * rng.standard_normal((n, 2)), y
 
 
+def growing(n, seed=0):
+    """A sine whose noise grows with x."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(size=n)
+    return x[:, None], np.sin(2 * np.pi * x) + (0.05 + 0.5 * x) * rng.normal(size=n)
+
+
+def even(n, seed=0):
+    """The same sine with noise of one size."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(size=n)
+    return x[:, None], np.sin(2 * np.pi * x) + 0.3 * rng.normal(size=n)
+
+
 def log_loss(p, truth):
     """Mean of -ln p of the true column."""
     return float(-np.mean(np.log(p[np.arange(len(p)), truth])))

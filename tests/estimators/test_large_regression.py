@@ -5,20 +5,9 @@ import pytest
 
 from softmargin import BayesianSVR
 
+from .cases import even, growing
+
 NEW = np.linspace(0.02, 0.98, 60)[:, None]
-
-
-def growing(n, seed=0):
-    """A sine whose noise grows with x."""
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(size=n)
-    return x[:, None], np.sin(2 * np.pi * x) + (0.05 + 0.5 * x) * rng.normal(size=n)
-
-
-def even(n, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(size=n)
-    return x[:, None], np.sin(2 * np.pi * x) + 0.3 * rng.normal(size=n)
 
 
 @pytest.fixture

@@ -11,19 +11,9 @@ import softmargin
 from softmargin import BayesianSVR
 from softmargin.policy import POLICY
 
+from .cases import even, growing
+
 NEW = np.linspace(0.02, 0.98, 9)[:, None]
-
-
-def growing(n, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(size=n)
-    return x[:, None], np.sin(2 * np.pi * x) + (0.05 + 0.5 * x) * rng.normal(size=n)
-
-
-def even(n, seed=0):
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(size=n)
-    return x[:, None], np.sin(2 * np.pi * x) + 0.3 * rng.normal(size=n)
 
 
 @pytest.fixture(scope="module")
