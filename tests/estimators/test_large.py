@@ -69,6 +69,17 @@ def test_it_switches_by_itself_and_says_so(set_policy, caplog):
     assert BayesianSVC(search=None).fit(X[:200], y[:200]).inference_ == "ep"
 
 
+@pytest.mark.parametrize(
+    ("rows", "parameters", "rough"),
+    [(60, {}, True), (59, {}, False), (60, {"kernel": "rbf"}, False), (60, {"stack": False}, False)],
+)
+def test_the_default_kernel_of_many_rows_is_rougher(set_policy, rows, parameters, rough):
+    set_policy("stack", rough_above=59)
+    kernel = BayesianSVC(max_iter=2, random_state=0, **parameters).fit(*binary(rows)).kernel_
+    # An RBF has no nu.
+    assert (getattr(kernel.k1.k2, "nu", None) == 2.5) == rough
+
+
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_several_classes(multi_class):
     X, _ = binary(600)

@@ -5,7 +5,8 @@ from softmargin.tuning import blas_threads
 
 def test_threads_are_limited_inside_the_block_alone():
     def counts():
-        return [pool["num_threads"] for pool in threadpool_info()]
+        # A library that this package does not use may be loaded after its list of them was made.
+        return [pool["num_threads"] for pool in threadpool_info() if "torch" not in pool["filepath"]]
 
     before = counts()
     with threadpool_limits(2):

@@ -44,9 +44,10 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
     Parameters
     ----------
     kernel : None, str, Kernel or callable, default=None
-        None: amplitude x RBF with a length scale for each input, plus an offset. Or "rbf" (the same), "ou", "matern32",
-        "matern52", "linear", "poly", "precomputed", any `sklearn.gaussian_process.kernels.Kernel`, learnt within its
-        bounds, or a function (X, Y) -> kernel values, of which an amplitude and an offset are learnt.
+        None: amplitude x RBF with a length scale for each input, plus an offset; in the stack of more than 500 rows
+        Matern 5/2 in place of the RBF. Or "rbf", "ou", "matern32", "matern52", "linear", "poly", "precomputed", any
+        `sklearn.gaussian_process.kernels.Kernel`, learnt within its bounds, or a function (X, Y) -> kernel values, of
+        which an amplitude and an offset are learnt.
     C : float or None, default=None
         Inverse noise level (penalty on slack); None learns it.
     loss : {"hinge", "squared_hinge", "logistic", "probit", "least_squares", ...} or Likelihood, default="hinge"

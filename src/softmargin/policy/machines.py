@@ -18,6 +18,10 @@ class StackPolicy:
     additive_rows: int = 500
     """Rows up to which a classifier's stack has a least-squares machine of the ANOVA kernel: what it gains shrinks with
     the number of rows [classification]."""
+    rough_kernel: str = "matern52"
+    rough_above: int = 500
+    """Rows above which a classifier's hinge machine has that kernel: many rows show more detail than an RBF expects
+    [low_rank]."""
     few_values: int = 10
     """A column with no more distinct values is not warped."""
     slope_window: float = 0.1

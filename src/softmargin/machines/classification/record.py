@@ -65,11 +65,16 @@ class ClassificationSettings:
     def pairwise(self, X: Any, n_features: int, weight: Array) -> PairwiseFit:
         """How the binary problems of rows with inputs X are fitted."""
         spread = np.empty(0) if self.precomputed else spread_of(X, weight, self.layout)
-        kernel = make_kernel(self.kernel, n_features, None if self.precomputed else spread, self.layout)
+        kernel = make_kernel(self._hinge_kernel(X), n_features, None if self.precomputed else spread, self.layout)
         previous = None if self.previous is None else self.previous.machine
         starts = None if previous is None else [model.z for model in previous.models]
         prior, inducing = self.default_prior, self.n_inducing
         return PairwiseFit(kernel, self.likelihood, spread, self.tuning, prior, self.multi_class, inducing, starts)
+
+    def _hinge_kernel(self, X: Any) -> Any:
+        """The kernel asked for; in the stack a rougher one than the default where rows are many."""
+        many = self.composition == "stack" and X.shape[0] > POLICY.stack.rough_above
+        return POLICY.stack.rough_kernel if many and self.kernel is None else self.kernel
 
 
 @dataclass(frozen=True)
