@@ -97,9 +97,11 @@ def fit_least_squares(
     inputs_of_part, group = part.distinct()
     seen = DenseRows(inputs_of_part, part.Y, part.weight, part.whole, group)
     objective = LooObjective(seen, part.labels, space, "dense", path, callback)
-    z = climb(objective, space.start, policy.search_iter)
+    starts = [space.start]
     if len(part) < len(rows) and len(space.scales):
-        z = max((z, climb(objective, space.short_start, policy.search_iter)), key=lambda z: objective(z).value)
+        starts.append(space.short_start)
+    ends = [climb(objective, start, policy.search_iter) for start in starts]
+    z = max(ends, key=lambda end: end.value).z
     if refinements(policy, len(rows)) and not rows.precomputed:
         z = _refine(rows, space, z, rng, path, callback)
     if source is None and (len(rows) <= policy.dense_rows or rows.precomputed):
@@ -135,7 +137,8 @@ def _refine(
     policy, part = space.policy, rows.sample(space.policy.refine_rows, rng)
     Z = centres(part.X, space.kernel_at(z[:-2]), policy.refine_rank, rng)
     seen = LowRankRows(part.X, Z, part.Y, part.weight, policy.jitter * space.unit, part.whole)
-    return climb(LooObjective(seen, part.labels, space, "low_rank", path, callback), z, refinements(policy, len(rows)))
+    objective = LooObjective(seen, part.labels, space, "low_rank", path, callback)
+    return climb(objective, z, refinements(policy, len(rows))).z
 
 
 def _low_rank_machine(

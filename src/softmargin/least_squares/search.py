@@ -70,7 +70,7 @@ class LooObjective(Objective):
         return evaluation
 
 
-def climb(objective: LooObjective, start: Array, max_iter: int) -> Array:
-    """Return the best z found from `start` in at most `max_iter` iterations of L-BFGS-B."""
+def climb(objective: LooObjective, start: Array, max_iter: int) -> Evaluation:
+    """Return the best point found from `start` in at most `max_iter` iterations of L-BFGS-B."""
     space = objective.space
-    return LBFGS(max_iter=max_iter, tol=space.policy.tol).maximise(objective, start, space.bounds).point
+    return LBFGS(max_iter=max_iter, tol=space.policy.tol).maximise(objective, start, space.bounds).best

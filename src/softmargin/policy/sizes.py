@@ -36,7 +36,7 @@ class SizePolicy:
     """Rows of the first search [scale]."""
     subset_share: float = 0.1
     """Share of the subset that each class or sign has at least, if it has so many rows."""
-    refine_rows: int = 8000
+    refine_rows: int = 4000
     refine_inducing: int = 256
     refine_iterations: int = 12
     """Rows, inducing points and iterations of the second search [scale]."""

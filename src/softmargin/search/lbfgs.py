@@ -72,7 +72,8 @@ class LBFGS(Part):
             nonlocal best
             stopped, point = None, np.clip(start + units * u, bounds[:, 0], bounds[:, 1])
             try:
-                evaluation = objective(point)
+                # SciPy begins where the scale was measured.
+                evaluation = first if np.array_equal(point, start) else objective(point)
             except StopSearch as stop:
                 stopped, evaluation = stop, stop.evaluation
             if evaluation.value > best[1].value and evaluation.gradient is not None:
