@@ -6,11 +6,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 
 # They live beside the package, not in it.
 pytest.importorskip("benchmarks")
 from benchmarks import _paired, _results, _runner, compare, report
 from benchmarks.__main__ import commands, summary
+from benchmarks.rendering import sizes
 from benchmarks.sets import CLASSIFICATION, REGRESSION, split_of, takes_part
 
 ROOT = Path(__file__).parent.parent
@@ -43,6 +45,28 @@ def test_report_takes_the_tables_of_studies_and_leaves_out_rows_without_a_summar
     rows.write_text(json.dumps({"command": "python -m benchmarks compare", "rows": []}))
     assert report.other(study) == "Command: `python -m benchmarks study` at commit abc.\n\n| a |\n| 1 |"
     assert report.other(rows) == ""
+
+
+def test_a_method_has_one_colour_in_all_panels(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr("matplotlib.pyplot.close", drawn.append)
+    found = {"binary": ["grid SVC", "CatBoost"], "regression": ["CatBoost", "softmargin"]}
+    points = [
+        {"set": name, "method": method, "n": n, "cpu": 1.0, "loss": 0.5}
+        for name, methods in found.items()
+        for method in methods
+        for n in (100, 200)
+    ]
+    sizes.draw(points, tmp_path / "sizes.png")
+    (figure,) = drawn
+    monkeypatch.undo()
+    try:
+        lines = [line for axes in figure.axes for line in axes.lines if not line.get_label().startswith("_")]
+        colours = {(line.get_label(), line.get_color()) for line in lines}
+        assert len(lines) == 4 and len(colours) == len({label for label, _ in colours}) == 3
+        assert len({colour for _, colour in colours}) == 3
+    finally:
+        pyplot.close(figure)
 
 
 @pytest.mark.parametrize("name", ["categories", "classification", "messy", "noise", "regression", "sizes", "structure"])

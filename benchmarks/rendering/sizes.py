@@ -1,6 +1,7 @@
 """Tables and the picture of ``python -m benchmarks sizes``."""
 
 from pathlib import Path
+from typing import Any
 
 from benchmarks._results import Row
 from benchmarks._runner import OURS
@@ -49,9 +50,12 @@ def draw(rows: list[Row], path: Path) -> None:
     there = {name: title for name, title in TITLES.items() if of_set(rows, name)}
     size = (4.4 * len(there), 6.5)
     figure, axes = plt.subplots(2, len(there), figsize=size, sharex=True, squeeze=False, constrained_layout=True)
+    peers = dict.fromkeys(method for name in there for method in of_set(rows, name) if method != OURS)
+    styles: dict[str, Any] = {peer: {"linewidth": 1.2, "color": f"C{k}"} for k, peer in enumerate(peers)}
+    styles[OURS] = {"linewidth": 2.5, "color": "black", "zorder": 3}
     for (upper, lower), (name, title) in zip(axes.T, there.items()):
         for method, cells in of_set(rows, name).items():
-            style = {"linewidth": 2.5, "color": "black", "zorder": 3} if method == OURS else {"linewidth": 1.2}
+            style = styles[method]
             upper.loglog(list(cells), [row["cpu"] for row in cells.values()], "o-", ms=3, label=method, **style)
             lower.semilogx(list(cells), [row["loss"] for row in cells.values()], "o-", ms=3, **style)
         upper.set_title(title)
