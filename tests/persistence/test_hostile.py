@@ -25,12 +25,16 @@ def good(tmp_path_factory):
 
 
 LOAD_ALL = """
-import resource, sys, time
+import sys, time
 from pathlib import Path
 import softmargin
 from softmargin.persistence import ModelFileError
+
+def peak():  # of getrusage's figure a child inherits that of its parent, which hides what is below it
+    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+
 softmargin.load(sys.argv[1])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak()
 for path in sorted(Path(sys.argv[2]).iterdir()):
     start = time.process_time()
     try:
@@ -40,13 +44,14 @@ for path in sorted(Path(sys.argv[2]).iterdir()):
         word = "refused" if "\\n" not in str(error) and len(str(error)) < 1000 else "LONG"
     except BaseException as error:
         word = type(error).__name__
-    more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    more = (peak() - before) / 1024
     print(f"{word}|{time.process_time() - start:.3f}|{more:.1f}|{path.name}")
 """
 
 
 def test_hostile_files_are_refused_in_bounded_time_and_memory(good, tmp_path):
-    pytest.importorskip("resource")
+    if sys.platform != "linux":
+        pytest.skip("reads /proc")
     files = list(hostile(good))
     assert len(files) >= 50
     for number, (name, data) in enumerate(files):
