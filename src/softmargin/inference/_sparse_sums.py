@@ -20,7 +20,7 @@ import numpy as np
 from scipy.linalg import blas
 from sklearn.gaussian_process.kernels import Kernel
 
-from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky, shifted_cholesky
+from softmargin._linalg import Array, NotPositiveDefiniteError, cholesky, inverse_of_triangle, shifted_cholesky
 from softmargin.kernels import contract_cross, contract_diag, contract_inputs, diag, gram, gram_float32
 from softmargin.likelihoods import Likelihood
 from softmargin.rows import Workspace
@@ -98,6 +98,13 @@ def solve_rows(L: Array, rows: Any, overwrite: bool = False) -> Any:
     return trsm(1.0, L.astype(rows.dtype, copy=False), rows.T, lower=1, overwrite_b=int(overwrite)).T
 
 
+def multiply_rows(T: Array, rows: Any, *, transposed: bool = False, overwrite: bool = False) -> Any:
+    """(T rows')' or (T' rows')' of a lower triangular T, shape (n, m), in the rows' own precision."""
+    trmm = blas.strmm if rows.dtype == np.float32 else blas.dtrmm
+    T = T.astype(rows.dtype, copy=False)
+    return trmm(1.0, T, rows.T, lower=1, trans_a=int(transposed), overwrite_b=int(overwrite)).T
+
+
 @dataclass(frozen=True)
 class RowSums:
     """Sums over rows; additive."""
@@ -145,6 +152,14 @@ class WhitenedGaussian:
     factor: Array
     """M, the lower Cholesky factor of S^-1, shape (m, m)."""
 
+    @cached_property
+    def inverse(self) -> Array:
+        """M^-1, shape (m, m), so that rows are multiplied: half the time of solving for each of them.
+
+        Where sites have positive precisions S^-1 = I + A is at least I, and M^-1 at most 1 in norm: nothing is lost.
+        """
+        return inverse_of_triangle(self.factor)
+
     @classmethod
     def prior(cls, m: int) -> "WhitenedGaussian":
         """N(0, I)."""
@@ -164,9 +179,8 @@ class WhitenedGaussian:
 
     def divergence(self) -> float:
         """KL(q || N(0, I)) = (tr S + mu'mu - m - ln det S)/2."""
-        inverse = solve_rows(self.factor, np.eye(len(self.mean)))
-        log_det = 2 * float(np.sum(np.log(np.diag(self.factor))))
-        return 0.5 * (float(np.vdot(inverse, inverse)) + float(self.mean @ self.mean) - len(self.mean) + log_det)
+        log_det, spread = 2 * float(np.sum(np.log(np.diag(self.factor)))), float(np.vdot(self.inverse, self.inverse))
+        return 0.5 * (spread + float(self.mean @ self.mean) - len(self.mean) + log_det)
 
 
 @dataclass(frozen=True)
@@ -205,9 +219,9 @@ class RowStatistic:
     """Also the gradient with respect to Z."""
 
     @cached_property
-    def rows_factor(self) -> Any:
-        """M in the precision of the row blocks."""
-        return self.q.factor.astype(self.prior.dtype, copy=False)
+    def rows_inverse(self) -> Any:
+        """M^-1 in the precision of the row blocks."""
+        return self.q.inverse.astype(self.prior.dtype, copy=False)
 
     def __call__(
         self,
@@ -227,7 +241,7 @@ class RowStatistic:
         mean = np.asarray(F @ self.q.mean.astype(dtype), dtype=np.float64)
         work = memory.array("work", F.shape, dtype)
         work[...] = F
-        work = solve_rows(self.rows_factor, work, overwrite=True)
+        work = multiply_rows(self.rows_inverse, work, overwrite=True)
         variance = features.residual + np.einsum("ij,ij->i", work, work)
         expected = self.likelihood.expected_log_prob(np.asarray(y, dtype=np.float64), mean, variance, weight)
         # A likelihood that is not log-concave can ask for negative precision, which is clipped: q stays proper.
@@ -253,7 +267,6 @@ class RowStatistic:
         """dF/dk(x_i, z_j) = g_i L^-T mu + w_i f_i'(I - S) L^-1, shape (rows, m)."""
         L, q = self.prior.L, self.q
         beta = blas.dtrsm(1.0, L, q.mean[:, None], lower=1, trans_a=1)[:, 0]
-        inverse = solve_rows(q.factor, np.eye(len(L)))  # rows are columns of M^-1: S = inverse inverse'
-        project = blas.dtrsm(1.0, L, (np.eye(len(L)) - inverse @ inverse.T).T, lower=1, trans_a=1).T
+        project = blas.dtrsm(1.0, L, np.eye(len(L)) - q.inverse.T @ q.inverse, lower=1, trans_a=1).T
         rows = F @ project.astype(F.dtype)
         return np.asarray(rows, dtype=np.float64) * w[:, None] + np.outer(g, beta)

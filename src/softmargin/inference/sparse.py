@@ -28,6 +28,7 @@ from softmargin.inference._sparse_sums import (
     StartStatistic,
     WhitenedGaussian,
     WhitenedPrior,
+    multiply_rows,
     solve_rows,
 )
 from softmargin.inference.posterior import sample_gaussian
@@ -160,10 +161,10 @@ class _State(NamedTuple):
 
     def gap(self) -> float:
         """How far the target is from q, as a second-order Kullback-Leibler divergence in nats."""
-        M, mu = self.q.factor, self.q.mean
-        shift = blas.dtrsm(1.0, M, (self.sums.force - mu)[:, None], lower=1)
+        M, inverse = self.q.factor, self.q.inverse
+        shift = inverse @ (self.sums.force - self.q.mean)
         precision = self.target()[0] - M @ M.T
-        scaled = solve_rows(M, solve_rows(M, precision).T.copy())
+        scaled = multiply_rows(inverse, multiply_rows(inverse, precision).T)
         return 0.5 * float(np.vdot(shift, shift)) + 0.25 * float(np.vdot(scaled, scaled))
 
 
@@ -355,8 +356,7 @@ def _with_prior_part(prior: WhitenedPrior, q: WhitenedGaussian, sums: RowSums) -
     """
     assert sums.d_theta is not None
     m = len(q.mean)
-    inverse = solve_rows(q.factor, np.eye(m))
-    Q = np.outer(q.mean, sums.force) + sums.precision - inverse @ (inverse.T @ sums.precision)
+    Q = np.outer(q.mean, sums.force) + sums.precision - q.inverse.T @ (q.inverse @ sums.precision)
     lower = np.tril(Q, -1)
     W = -0.5 * (lower + lower.T + np.diag(np.diag(Q)))
     W = blas.dtrsm(1.0, prior.L, W, lower=1, trans_a=1)

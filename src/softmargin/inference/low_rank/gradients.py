@@ -15,7 +15,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from softmargin._linalg import Array
-from softmargin.inference._sparse_sums import Features, RowSums, WhitenedGaussian, WhitenedPrior
+from softmargin.inference._sparse_sums import Features, RowSums, WhitenedGaussian, WhitenedPrior, multiply_rows
 from softmargin.inference.low_rank.sums import Marginals
 from softmargin.kernels import contract, contract_cross, contract_diag
 from softmargin.likelihoods import Likelihood
@@ -59,7 +59,7 @@ class GradientStatistic:
         d_diag = 0.5 * (tilted.d2_mean + d**2)
         along = (d * (r.a * r.gamma - r.c) + 2 * d_diag) / r.keep
         # S f_i = C^-T C^-1 f_i.
-        d_features = back_substitute(self.q.factor, r.W)
+        d_features = multiply_rows(self.q.inverse, np.asarray(r.W, dtype=np.float64), transposed=True, overwrite=True)
         d_features *= along[:, None]
         d_features += d[:, None] * self.q.mean
         d_features -= (2 * d_diag)[:, None] * features.F

@@ -16,8 +16,8 @@ from scipy.linalg import blas
 from sklearn.gaussian_process.kernels import Kernel
 
 from softmargin._linalg import Array, gmres
-from softmargin.inference._sparse_sums import Features, WhitenedGaussian, WhitenedPrior
-from softmargin.inference.low_rank.gradients import back_substitute, pull_features
+from softmargin.inference._sparse_sums import Features, WhitenedGaussian, WhitenedPrior, multiply_rows
+from softmargin.inference.low_rank.gradients import pull_features
 from softmargin.inference.low_rank.posterior import LowRankPosterior
 from softmargin.inference.low_rank.sums import Marginals, weighted_gram
 from softmargin.likelihoods import Likelihood
@@ -172,7 +172,7 @@ def _d_features(
     2 SF o A + mu b' - 2 (M F) o a + t beta' - mu (a o F't)' - 2 F o d_D.
     """
     # W is not needed any more: in its memory.
-    SF = back_substitute(q.factor, r.W)
+    SF = multiply_rows(q.inverse, r.W, transposed=True, overwrite=True)
     lower = weighted_gram(SF, A, workspace)
     M = lower + np.tril(lower, -1).T
     t = b @ SF

@@ -11,14 +11,14 @@ f_i'u + sqrt(D_i) e_i. Sites sit on gamma_i = f_i'u, t_i = exp(-a_i gamma_i^2/2 
 Sites are numbers of a row: they stay with whoever asks for the sums, and each block gets its own.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.linalg import blas
 
 from softmargin._linalg import Array
-from softmargin.inference._sparse_sums import Features, RowSums, WhitenedGaussian, WhitenedPrior, solve_rows
+from softmargin.inference._sparse_sums import Features, RowSums, WhitenedGaussian, WhitenedPrior, multiply_rows
 from softmargin.likelihoods import Likelihood, TiltedMoments
 from softmargin.rows import Workspace
 
@@ -102,7 +102,7 @@ class Marginals:
         F = features.F
         work = workspace.array("work", F.shape, F.dtype)
         work[...] = F
-        W = solve_rows(q.factor, work, overwrite=True)
+        W = multiply_rows(q.inverse, work, overwrite=True)
         s = np.einsum("ij,ij->i", W, W).astype(np.float64, copy=False)
         gamma = np.asarray(F @ q.mean.astype(F.dtype, copy=False), dtype=np.float64)
         return cls(W, state[0], state[1], unexplained(prior, features), s, gamma, 1 - state[0] * s)
@@ -172,8 +172,7 @@ class TiltedStatistic:
         self, X: Any, y: Array, weight: Array | None, state: Array, features: Features, workspace: Workspace
     ) -> tuple[TiltedSums, Array]:
         """Evaluate a block with sites `state` = (a, c)."""
-        q = replace(self.q, factor=self.q.factor.astype(features.F.dtype, copy=False))
-        r = Marginals.of(self.prior, q, state, features, workspace)
+        r = Marginals.of(self.prior, self.q, state, features, workspace)
         if not r.keep.min() > 0:
             n_params = len(self.likelihood.param_names)
             return TiltedSums(0.0, np.zeros(n_params), np.inf, 1.0), np.zeros((6, len(r.s)))
