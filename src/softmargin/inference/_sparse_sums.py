@@ -78,6 +78,11 @@ class WhitenedPrior:
         return len(self.L) * np.dtype(self.dtype).itemsize + 16
 
     @cached_property
+    def mean_variance(self) -> float:
+        """Mean prior variance of the inducing values: that of the diagonal of Kzz."""
+        return float(np.einsum("ij,ij->", self.L, self.L)) / len(self.L)
+
+    @cached_property
     def rows_factor(self) -> Any:
         """L in the precision of the row blocks."""
         return self.L.astype(self.dtype, copy=False)

@@ -74,8 +74,7 @@ class StartStatistic:
 
 def unexplained(prior: WhitenedPrior, features: Features) -> Array:
     """D of a block of rows, kept above zero; shape (rows,)."""
-    least = SMALLEST_RESIDUAL * float(np.vdot(prior.L, prior.L)) / len(prior.L)
-    return np.maximum(features.residual, least)
+    return np.maximum(features.residual, SMALLEST_RESIDUAL * prior.mean_variance)
 
 
 @dataclass(frozen=True)
