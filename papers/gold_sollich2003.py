@@ -12,7 +12,7 @@ import numpy as np
 
 from papers import _gold, _gold_figures, _gold_more, _sampling
 from papers._claims import Claim, unless, verdict
-from papers._gold import COLUMNS, SIMPLE, TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, Trial
+from papers._gold import COLUMNS, SIMPLE, TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, Peak, Trial
 from papers._pieces import Pieces
 
 # Trials and sweeps of the random walk, trials and steps of the ascent.
@@ -47,8 +47,9 @@ def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
     def trials(name: str) -> dict[str, list[Trial]]:
         return run_trials(name, sizes[name], pieces)
 
-    def everywhere() -> dict[str, dict[str, list[Trial]]]:
-        return {name: trials(name) for name in sizes}
+    def peaks(name: str) -> list[Peak]:
+        ends, steps = trials(name)["Evid grad"], sizes[name][-1]
+        return pieces(f"{name}-peaks-{steps}-{len(ends)}", lambda: [_gold.peak(_gold.load(name), t.z) for t in ends])
 
     # The cheap experiments first, then the sets one after the other.
     more = [
@@ -56,13 +57,15 @@ def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
         *pieces.once("Section 5.2", lambda: _gold_figures.local_optima(trials("crabs"))),
         *pieces.claims("Section 4.1", lambda: _gold_more.smoothing(pieces)),
         *pieces.once("Section 4.1 acceptance", lambda: [_gold_more.acceptance(trials("crabs"))]),
-        *pieces.once("Section 7 of Sollich (2002)", lambda: _gold_more.section_7(trials)),
+        *pieces.once("Section 7 of Sollich (2002)", lambda: _gold_more.section_7(trials, peaks)),
     ]
     rows = [
         claim for name in sizes for claim in pieces.claims("Table 5", lambda n=name: [_gold_more.rivals(n, pieces)])
     ]
     for name in sorted(sizes, key=lambda name: TABLE_1[name][0]):
-        rows += pieces.claims(f"Tables 1 to 4, {name}", lambda name=name: tables(name, trials(name), sizes[name]))
+        rows += pieces.claims(
+            f"Tables 1 to 4, {name}", lambda name=name: tables(name, trials(name), peaks(name), sizes[name])
+        )
     rows.sort(key=lambda claim: claim.item)
     return [
         *rows,
@@ -77,7 +80,7 @@ def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
         *pieces.claims(
             "Figures 5 and 6", lambda: _gold_figures.figures_5_and_6(out, trials("twonorm")["Evid grad"][0])
         ),
-        *pieces.claims("Section 5.3", lambda: [_gold_more.amplitudes(everywhere())]),
+        *pieces.claims("Section 5.3", lambda: [_gold_more.amplitudes(trials, peaks)]),
         *more,
     ]
 
@@ -99,7 +102,9 @@ def run_trials(name: str, counts: tuple[int, int, int, int], pieces: Pieces) -> 
     return trials
 
 
-def tables(name: str, trials: dict[str, list[Trial]], counts: tuple[int, int, int, int]) -> list[Claim]:
+def tables(
+    name: str, trials: dict[str, list[Trial]], peaks: list[Peak], counts: tuple[int, int, int, int]
+) -> list[Claim]:
     """One row of each of tables 1 to 4."""
     data = _gold.load(name)
     sizes = (data.X.shape[1], len(data.y), len(data.y_test))
@@ -112,12 +117,14 @@ def tables(name: str, trials: dict[str, list[Trial]], counts: tuple[int, int, in
             verdict(sizes == TABLE_1[name]),
         ),
         seconds(name, trials),
-        *table_3(name, trials, counts),
+        *table_3(name, trials, peaks, counts),
         table_4(name, trials, counts),
     ]
 
 
-def table_3(name: str, trials: dict[str, list[Trial]], counts: tuple[int, int, int, int]) -> list[Claim]:
+def table_3(
+    name: str, trials: dict[str, list[Trial]], peaks: list[Peak], counts: tuple[int, int, int, int]
+) -> list[Claim]:
     """Means and standard deviations, and what early stopping could gain."""
     errors = _errors(trials)
     means = {column: float(values.mean()) for column, values in errors.items()}
@@ -135,7 +142,7 @@ def table_3(name: str, trials: dict[str, list[Trial]], counts: tuple[int, int, i
     better = [f"{c} {means[c]:.1f}" for c in SIMPLE if means[c] <= means["Evid grad"]]
     if better:
         why += f"; not above the ascent: {', '.join(better)}; "
-        why += _noise_only(trials["Evid grad"], len(_gold.load(name).y)) or "why is not investigated"
+        why += _noise_only(trials["Evid grad"], len(_gold.load(name).y)) or _at_the_top(peaks)
     gain, paper_gain = means["Evid grad"] - means["ES"], theirs[4] - theirs[5]
     stopped = verdict(gain >= 0.5 * paper_gain and gain > 0) if paper_gain > 0 else verdict(gain < 0.3)
     return [
@@ -156,9 +163,18 @@ def table_3(name: str, trials: dict[str, list[Trial]], counts: tuple[int, int, i
             stopped,
             "never below zero by construction (the lowest is chosen on the test set): the verdict asks for at least "
             "half of the paper's gain, and where the paper has none for less than 0.3; the ascents end at "
-            f"{means['Evid grad']:.1f} % (paper {theirs[4]:.1f} %)" + unless(stopped),
+            f"{means['Evid grad']:.1f} % (paper {theirs[4]:.1f} %)" + unless(stopped, _at_the_top(peaks)),
         ),
     ]
+
+
+def _at_the_top(peaks: list[Peak]) -> str:
+    """How far the ascents are below the maxima of the evidence, and what these are worth."""
+    gains = [p.gain for p in peaks]
+    return (
+        f"the maxima of EP's evidence above the ends, {np.median(gains):.1f} nats higher (at most {max(gains):.1f}), "
+        f"have {_mean_and_sd(np.array([p.error for p in peaks]))} %"
+    )
 
 
 def _noise_only(ascents: list[Trial], n: int) -> str:
