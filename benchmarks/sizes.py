@@ -25,6 +25,8 @@ ROWS = [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 50_000, 100_000, 2
 N_TEST, D = 10_000, 10
 ALL_ROUNDS = "HistGradientBoosting(600)"
 """Without the early stopping that it has by default above 10,000 rows."""
+SVGP = "GPyTorch SVGP"
+"""With 256 inducing points."""
 Data = tuple[np.ndarray, np.ndarray]
 
 
@@ -71,6 +73,10 @@ def make_regressor(name: str, seed: int) -> Any:
         from lightgbm import LGBMRegressor
 
         return LGBMRegressor(random_state=seed, n_jobs=1, verbose=-1)
+    if name == SVGP:
+        from benchmarks.methods._svgp import SVGPRegressor
+
+        return SVGPRegressor(seed=seed)
     from sklearn.ensemble import HistGradientBoostingRegressor
 
     return HistGradientBoostingRegressor(max_iter=600, random_state=seed)
@@ -82,11 +88,15 @@ def make(problem: str, method: str, seed: int) -> Any:
         return make_regressor(method, seed)
     if method == ALL_ROUNDS:
         return CLASSIFIERS["HistGradientBoosting"](D, seed).set_params(max_iter=600, early_stopping=False)
+    if method == SVGP:
+        from benchmarks.methods._svgp import SVGPClassifier
+
+        return SVGPClassifier(seed=seed)
     made = CLASSIFIERS[method](D, seed)
     return made.set_params(max_iter=600) if method == "HistGradientBoosting" else made
 
 
-METHODS = {name: list(PROBLEMS) for name in (OURS, "CatBoost", "LightGBM", "HistGradientBoosting")}
+METHODS = {name: list(PROBLEMS) for name in (OURS, "CatBoost", "LightGBM", "HistGradientBoosting", SVGP)}
 METHODS[ALL_ROUNDS] = ["binary", "ten classes"]
 METHODS["grid SVC"] = ["binary", "ten classes"]
 
@@ -108,9 +118,12 @@ def measure(problem: str, method: str, n: int, seed: int) -> Row:
     cpu = time.process_time() - start
     # Before the prediction: this is the fit's memory (kilobytes on Linux).
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    value, again = loss(problem, model, *PROBLEMS[problem](N_TEST, 10_000 + seed)), time.process_time()
-    predict = again - start - cpu
-    return {"loss": round(value, 5), "cpu": round(cpu, 3), "memory": round(memory), "predict_cpu": round(predict, 3)}
+    new, truth = PROBLEMS[problem](N_TEST, 10_000 + seed)
+    value, again = loss(problem, model, new, truth), time.process_time()
+    row: Row = {"loss": round(value, 5), "cpu": round(cpu, 3), "memory": round(memory)}
+    if hasattr(model, "log_predictive_density"):
+        row["log_density"] = round(float(np.mean(model.log_predictive_density(new, truth))), 5)
+    return row | {"predict_cpu": round(again - start - cpu, 3)}
 
 
 def measure_apart(task: Row, limit: float) -> Row:
