@@ -69,6 +69,12 @@ def test_a_method_has_one_colour_in_all_panels(tmp_path, monkeypatch):
         pyplot.close(figure)
 
 
+def test_sizes_show_a_density_where_a_method_has_one():
+    fit = {"set": "regression", "n": 100, "cpu": 1.0, "memory": 300, "loss": 0.5}
+    text = sizes.render([fit | {"method": "softmargin", "log_density": -1.23456}, fit | {"method": "CatBoost"}])
+    assert "| 100 | 1 / 300 / 0.5000 / -1.2346 | 1 / 300 / 0.5000 |" in text
+
+
 @pytest.mark.parametrize("name", ["categories", "classification", "messy", "noise", "regression", "sizes", "structure"])
 def test_tracked_results_can_be_read(name):
     path = _results.RESULTS / f"{name}.json"

@@ -32,12 +32,16 @@ def render(rows: list[Row]) -> str:
         if not sizes:
             continue
         lines = [[n, *[_cell(cells.get(n)) for cells in found.values()]] for n in sizes]
-        text.append(f"### {title}\n\nCPU s / peak MB / loss.\n\n" + table(["rows", *found], lines))
+        legend = "CPU s / peak MB / loss" + (" / log density, where a method has one" if name == "regression" else "")
+        text.append(f"### {title}\n\n{legend}.\n\n" + table(["rows", *found], lines))
     return "\n\n".join([*text, "![CPU time and loss against the number of rows](_static/sizes.png)"])
 
 
 def _cell(row: Row | None) -> str:
-    return "" if row is None else f"{row['cpu']:.3g} / {row['memory']:.0f} / {row['loss']:.4f}"
+    if row is None:
+        return ""
+    density = f" / {row['log_density']:.4f}" if "log_density" in row else ""
+    return f"{row['cpu']:.3g} / {row['memory']:.0f} / {row['loss']:.4f}{density}"
 
 
 def draw(rows: list[Row], path: Path) -> None:
