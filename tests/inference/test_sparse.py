@@ -1,5 +1,6 @@
 """Sparse inference: a lower bound that meets the full one, exact gradients, sums that do not depend on the blocks."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -122,6 +123,35 @@ def test_float32_blocks_agree_with_float64(likelihood):
     np.testing.assert_allclose(single.latent_mean(K_star), double.latent_mean(K_star), atol=0.01)
     np.testing.assert_allclose(single.d_theta, double.d_theta, rtol=0.02, atol=0.02)
     assert single.log_evidence == pytest.approx(double.log_evidence, rel=1e-3)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_of_negligible_weight_cost_no_more_than_others(dtype):
+    """A narrow posterior gives rows away from the kink weights down to exp(-1000), whose products are subnormal."""
+    rng = np.random.default_rng(0)
+    X, Z = rng.uniform(-3, 3, size=(4096, 2)), rng.uniform(-3, 3, size=(256, 2))
+    y, prior = np.where(rng.uniform(size=4096) < 0.5, 1.0, -1.0), WhitenedPrior.at(RBF(2.0), Z, dtype)
+    features, mean = prior.features(X), rng.normal(size=256)
+
+    def pass_of(narrow):
+        statistic = RowStatistic(prior, WhitenedGaussian(mean, narrow * np.eye(256)), Hinge(2.0))
+        seconds = []
+        for _ in range(5):
+            start = time.process_time()
+            sums = statistic(X, y, None, features)
+            seconds.append(time.process_time() - start)
+        return min(seconds), sums, statistic
+
+    wide, narrow = pass_of(1.0), pass_of(20.0)
+    # Subnormal numbers made it more than 4 times as long.
+    assert narrow[0] < 3 * wide[0]
+    F, (_, sums, statistic) = features.F.astype(np.float64), narrow
+    variance = features.residual + np.einsum("ij,ij->i", F, F) / 400
+    w = -2 * statistic.likelihood.expected_log_prob(y, F @ mean, variance, None).d_var
+    assert np.mean((w > 0) & (w < 1e-40 * w.max())) > 0.1
+    # Nothing is lost but rounding.
+    rtol = 1e-10 if dtype == "float64" else 1e-3
+    np.testing.assert_allclose(sums.precision, (F * w[:, None]).T @ F, rtol=rtol, atol=rtol * sums.precision.max())
 
 
 def test_blocks_and_caches_do_not_matter():

@@ -27,6 +27,8 @@ from softmargin.rows import Workspace
 
 JITTER = {"float64": 1e-12, "float32": 1e-6}
 """Relative to the mean of k(z, z). A jittered u = f(Z) + noise is still a lower bound, only a looser one."""
+NEGLIGIBLE = 1e-24
+"""Share of the largest weight below which a row counts nothing."""
 SMALLEST_VARIANCE = 1e-14
 """Relative to k(x, x): a row at an inducing point must not get a negative variance by rounding."""
 
@@ -108,6 +110,16 @@ def multiply_rows(T: Array, rows: Any, *, transposed: bool = False, overwrite: b
     trmm = blas.strmm if rows.dtype == np.float32 else blas.dtrmm
     T = T.astype(rows.dtype, copy=False)
     return trmm(1.0, T, rows.T, lower=1, trans_a=int(transposed), overwrite_b=int(overwrite)).T
+
+
+def significant(w: Array) -> Array:
+    """The weights of rows in a sum, without those that rounding would swallow.
+
+    Products with them would be subnormal numbers, of which one costs as much as a hundred others. Far from the kinks of
+    a likelihood weights are as small as exp(-1000), and with many rows most of them are far in units of the posterior.
+    """
+    size = np.abs(w)
+    return np.where(size > NEGLIGIBLE * size.max(initial=0.0), w, 0.0)
 
 
 @dataclass(frozen=True)
@@ -250,17 +262,17 @@ class RowStatistic:
         variance = features.residual + np.einsum("ij,ij->i", work, work)
         expected = self.likelihood.expected_log_prob(np.asarray(y, dtype=np.float64), mean, variance, weight)
         # A likelihood that is not log-concave can ask for negative precision, which is clipped: q stays proper.
-        w = np.maximum(-2 * expected.d_var, 0)
+        w = significant(np.maximum(-2 * expected.d_var, 0))
         G = np.multiply(np.sqrt(w).astype(dtype)[:, None], F, out=work)
         sums = RowSums(
             value=float(expected.value.sum()),
-            force=np.asarray(expected.d_mean.astype(dtype) @ F, dtype=np.float64),
+            force=np.asarray(significant(expected.d_mean).astype(dtype) @ F, dtype=np.float64),
             precision=np.matmul(G.T, G, out=memory.array("precision", (F.shape[1],) * 2, dtype)),
             d_params=expected.d_params.sum(axis=1),
         )
         if not self.gradient:
             return sums.owned() if workspace is None else sums
-        w = -2 * expected.d_var
+        w = significant(-2 * expected.d_var)
         d_cross = self._d_cross(F, expected.d_mean, w)
         d_theta = contract_cross(self.prior.kernel, X, self.prior.Z, d_cross)
         d_theta += contract_diag(self.prior.kernel, X, expected.d_var)

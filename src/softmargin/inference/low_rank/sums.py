@@ -18,7 +18,14 @@ import numpy as np
 from scipy.linalg import blas
 
 from softmargin._linalg import Array
-from softmargin.inference._sparse_sums import Features, RowSums, WhitenedGaussian, WhitenedPrior, multiply_rows
+from softmargin.inference._sparse_sums import (
+    Features,
+    RowSums,
+    WhitenedGaussian,
+    WhitenedPrior,
+    multiply_rows,
+    significant,
+)
 from softmargin.likelihoods import Likelihood, TiltedMoments
 from softmargin.rows import Workspace
 
@@ -44,7 +51,7 @@ class SiteStatistic:
 
 def weighted_gram(F: Any, w: Array, workspace: Workspace) -> Any:
     """Lower triangle of sum_i w_i f_i f_i', shape (m, m), in the precision of F; w may be negative."""
-    syrk = blas.ssyrk if F.dtype == np.float32 else blas.dsyrk
+    syrk, w = blas.ssyrk if F.dtype == np.float32 else blas.dsyrk, significant(w)
     root = np.sqrt(np.maximum(w, 0)).astype(F.dtype, copy=False)
     scaled = np.multiply(F, root[:, None], out=workspace.array("work", F.shape, F.dtype))
     # C-ordered rows are the columns of a Fortran-ordered matrix: nothing is transposed in memory.
