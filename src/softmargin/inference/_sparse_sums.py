@@ -86,8 +86,9 @@ class WhitenedPrior:
 
     @cached_property
     def rows_factor(self) -> Any:
-        """L in the precision of the row blocks."""
-        return self.L.astype(self.dtype, copy=False)
+        """L in the precision of the row blocks; in single precision without numbers that would become subnormal."""
+        L = self.L if self.dtype == "float64" else significant(self.L, 1e-10)
+        return L.astype(self.dtype, copy=False)
 
     def features(self, X: Any, out: Any = None) -> Features:
         """Whiten the cross-covariances of a block of rows, in the memory of `out` (rows, m) if given."""
@@ -112,14 +113,14 @@ def multiply_rows(T: Array, rows: Any, *, transposed: bool = False, overwrite: b
     return trmm(1.0, T, rows.T, lower=1, trans_a=int(transposed), overwrite_b=int(overwrite)).T
 
 
-def significant(w: Array) -> Array:
-    """The weights of rows in a sum, without those that rounding would swallow.
+def significant(w: Array, share: float = NEGLIGIBLE) -> Array:
+    """The weights of rows in a sum, without those that rounding would swallow: up to a share of the largest.
 
     Products with them would be subnormal numbers, of which one costs as much as a hundred others. Far from the kinks of
     a likelihood weights are as small as exp(-1000), and with many rows most of them are far in units of the posterior.
     """
     size = np.abs(w)
-    return np.where(size > NEGLIGIBLE * size.max(initial=0.0), w, 0.0)
+    return np.where(size > share * size.max(initial=0.0), w, 0.0)
 
 
 @dataclass(frozen=True)
