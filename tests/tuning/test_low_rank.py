@@ -15,7 +15,7 @@ from softmargin.rows import LocalRows, spread_of
 from softmargin.tuning import Coordinates, LogParameters, bind_prior, classifier_prior, plan_stages
 from softmargin.tuning.large.low_rank import LowRankObjective, final_posterior, learn, predicted_sites
 
-SMALL = LowRankPolicy(rungs=(Rung(150, 30, 10, 0.1), Rung(300, 60, 10, 0.01)), final_rank=120)
+SMALL = LowRankPolicy(first=Rung(150, 30, 10, 0.1), second=Rung(300, 60, 10, 0.01), final_rank=120)
 
 
 def problem(n=300, seed=0):
@@ -58,7 +58,7 @@ def test_schedule_learns_and_predicts():
 
 def test_more_rows_than_the_search_saw():
     X, y, spread, coordinates, log_prior = problem()
-    schedule = replace(SMALL, rungs=(Rung(150, 30, 10, 0.1),))
+    schedule = replace(SMALL, second=Rung(150, 30, 10, 0.1))
     learnt = learn(X, y, None, coordinates, plan_stages(None, coordinates, spread), log_prior, schedule)
     rows = LocalRows(X, y, None)
     assert len(learnt.index) == 150 and predicted_sites(rows, learnt).a.shape == (300,)
@@ -81,3 +81,35 @@ def test_a_hint_leads_to_a_basin_that_the_start_misses():
     # A bad hint costs a climb and nothing else.
     bad = coordinates.hinted(coordinates.start, RBF([100.0, 100.0, 0.1]))
     assert learn(X, y, None, coordinates, stages, log_prior, SMALL, hint=bad).value >= without.value - 1e-6
+
+
+def test_a_classifier_climbs_on_by_the_bound_and_a_given_criterion_by_ep():
+    X, y, spread, coordinates, log_prior = problem()
+    found = {}
+    for criterion in (None, Evidence()):
+        path = []
+        learn(X, y, None, coordinates, plan_stages(criterion, coordinates, spread), log_prior, SMALL, path=path)
+        stages = [row["stage"] for row in path]
+        found[criterion] = [stage for i, stage in enumerate(stages) if i == 0 or stages[i - 1] != stage]
+    # By EP at the end of the bound's climb, then leave-one-out.
+    assert found == {None: ["link_evidence", "sparse", "link_evidence", "loo"], Evidence(): ["evidence"]}
+
+
+def test_ep_climbs_itself_where_it_fails_at_the_end_of_the_bound(monkeypatch):
+    X, y, spread, coordinates, log_prior = problem()
+    stages = plan_stages(None, coordinates, spread)
+    evaluate, refused = LowRankObjective._evaluate, []
+
+    def refuse_once(self, z, kernel, likelihood):
+        value, gradient, posterior = evaluate(self, z, kernel, likelihood)
+        if len(self.rows.y) == 300 and not refused:
+            refused.append(z)
+            return -1e10, None, posterior
+        return value, gradient, posterior
+
+    monkeypatch.setattr(LowRankObjective, "_evaluate", refuse_once)
+    path = []
+    learnt = learn(X, y, None, coordinates, stages, log_prior, SMALL, path=path)
+    after = [row["stage"] for row in path if row["stage"] != "loo"]
+    assert len(refused) == 1 and after[-2:] == ["link_evidence"] * 2
+    assert np.isfinite(learnt.value) and learnt.value > -1e9

@@ -39,7 +39,8 @@ class SizePolicy:
     refine_rows: int = 4000
     refine_inducing: int = 256
     refine_iterations: int = 12
-    """Rows, inducing points and iterations of the second search [scale]."""
+    """Rows, inducing points and iterations of the second search, in a classifier's prior of low rank too [low_rank]
+    [scale]."""
     refine_tol: float = 0.1
     """Nats: the second search ends when an iteration gains less."""
     refine_float32_above: int = 2000
@@ -72,7 +73,10 @@ class Rung:
 class LowRankPolicy:
     """Sizes and tolerances of a fit in a prior of low rank [low_rank]."""
 
-    rungs: tuple[Rung, ...] = (Rung(1000, 128, 30, 0.1), Rung(2000, 256, 12, 0.05))
+    first: Rung = Rung(1000, 128, 30, 0.1)
+    second: Rung = Rung(2000, 256, 12, 0.05)
+    """Leave-one-out has the same rows and rank; the climb itself is `SizePolicy.refine_rows`' where a classifier has
+    the default criterion."""
     loo_max_iter: int = 20
     loo_gain: float = 0.05
     final_rank: int = 768

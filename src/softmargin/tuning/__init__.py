@@ -15,7 +15,8 @@ from softmargin.tuning.coordinates import (
 )
 from softmargin.tuning.held_out import HeldOut, Watch, hold_out
 from softmargin.tuning.hyperprior import HyperPrior, bind_prior
-from softmargin.tuning.large.sparse import Sample, fit_sparse, leave_rows_out
+from softmargin.tuning.large.refine import Sample
+from softmargin.tuning.large.sparse import fit_sparse, leave_rows_out
 from softmargin.tuning.large.stream import RememberedRows, follow, update
 from softmargin.tuning.latent import choose_end, fit_latent
 from softmargin.tuning.model import LatentModel, Probability

@@ -1,9 +1,10 @@
 """The default policy on low-rank EP: ranks and rows grow as the hyperparameters settle.
 
 1. The first stage (link evidence for classes, evidence for regression) climbs at a small rank on few rows, then from
-   there at a larger rank on more rows, with inducing points chosen anew for the length scales learnt so far.
-2. The leave-one-out stage of a classifier goes on from there at the same rank and rows, and leave-one-out chooses
-   between the link and the margin model.
+   there on more rows, with inducing points chosen anew for the length scales learnt so far: a classifier's default by
+   the sparse bound (`refine`), which costs less for each row than EP; everything else by EP again.
+2. The leave-one-out stage of a classifier goes on from there by EP, and leave-one-out chooses between the link and the
+   margin model.
 3. The posterior of all rows has the largest rank, and starts from the sites of the last search.
 """
 
@@ -27,11 +28,12 @@ from softmargin.inference.low_rank import (
     low_rank_leave_one_out,
 )
 from softmargin.likelihoods import Likelihood
-from softmargin.policy import POLICY, LowRankPolicy
+from softmargin.policy import POLICY, LowRankPolicy, Rung
 from softmargin.rows import LocalRows, Mappable, TrainingRows
-from softmargin.search import LBFGS, Callback, Evaluation, ScaledObjective, notify
+from softmargin.search import LBFGS, Callback, Evaluation, Report, ScaledObjective, notify
 from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
 from softmargin.tuning.hyperprior import LogDensity, bind_prior
+from softmargin.tuning.large.refine import Sample, refine
 from softmargin.tuning.model import LatentModel
 from softmargin.tuning.objective import Subspace, path_row
 from softmargin.tuning.settings import Tuning
@@ -133,6 +135,7 @@ def learn(
     hint: Array | None = None,
     path: list[dict[str, Any]] | None = None,
     callback: Callback | None = None,
+    report: Report | None = None,
 ) -> Learnt:
     """Learn the hyperparameters of one latent function.
 
@@ -155,45 +158,84 @@ def learn(
     path : list, optional
         Every evaluation is recorded in it.
     callback : callable, optional
-        Called after every evaluation.
+        Called after every evaluation by EP ...
+    report : Report, optional
+        ... and after every one of the sparse bound.
     """
     schedule = POLICY.low_rank if schedule is None else schedule
-    path = [] if path is None else path
-    order = np.random.RandomState(seed).permutation(len(y))
+    sample = Sample(X, y, np.ones(len(y)) if weight is None else weight, 1.0)
+    climbs = _Climbs(
+        sample, coordinates, stages[0], log_prior, schedule, seed, [] if path is None else path, callback, report
+    )
     z = coordinates.start if start is None else start
-    first = stages[0]
-    starts = [z] if hint is None else [z, hint]
-    for rung in schedule.rungs:
-        index = np.sort(order[: rung.rows])
-        rows = LocalRows(X[index], y[index], None if weight is None else weight[index])
-        ends = []
-        for begin in starts:
-            Z = inducing_points(rows.X, coordinates.model(begin).kernel, min(rung.rank, len(index)), seed)
-            objective = LowRankObjective(
-                rows,
-                coordinates,
-                Z,
-                first.criterion,
-                schedule.evidence_tol,
-                log_prior,
-                first.units,
-                path,
-                callback,
-            )
-            search = LBFGS(max_iter=rung.max_iter, tol=rung.gain)
-            ends.append((search.maximise(objective, begin, coordinates.bounds).best, objective))
-        best, objective = max(ends, key=lambda end: end[0].value)
-        starts = [best.z]
-    z = best.z
-    last = first
-    if len(stages) > 1:
-        margin = _leave_one_out_stage(replace(objective, _last=None), z, stages[1], schedule)
-        if not _is_better_link(best, margin, coordinates, rows):
+    best, objective = climbs.highest([z] if hint is None else [z, hint], schedule.first)
+    last = stages[0]
+    if len(stages) == 1:
+        best, objective = climbs.highest([best.z], schedule.second)
+    else:
+        best, objective = climbs.refined(best.z)
+        margin = _leave_one_out_stage(replace(objective, _last=None), best.z, stages[1], schedule)
+        if not _is_better_link(best, margin, coordinates, objective.rows):
             best, last = margin, stages[1]
     model = coordinates.model(best.z)
     likelihood = last.criterion.likelihood(model.likelihood)
     posterior: Any = best.posterior
-    return Learnt(best.z, model.kernel, likelihood, best.value, posterior, index)
+    return Learnt(best.z, model.kernel, likelihood, best.value, posterior, climbs.index(schedule.second.rows))
+
+
+@dataclass
+class _Climbs:
+    """What the climbs of the first stage share: each sees the first rows of one random order."""
+
+    sample: Sample
+    coordinates: Coordinates
+    stage: Stage
+    log_prior: LogDensity | None
+    schedule: LowRankPolicy
+    seed: int
+    path: list[dict[str, Any]]
+    callback: Callback | None
+    report: Report | None
+
+    def index(self, n: int) -> np.ndarray:
+        """Numbers of the first n rows of the order, or of all."""
+        order = np.random.RandomState(self.seed).permutation(len(self.sample.y))
+        return np.sort(order[:n])
+
+    def objective(self, z: Array, rung: Rung) -> LowRankObjective:
+        """The stage's objective, with inducing points for the length scales of z."""
+        part = self.sample.some(self.index(rung.rows))
+        rows = LocalRows(part.X, part.y, part.weight)
+        kernel = self.coordinates.model(z).kernel
+        Z = inducing_points(part.X, kernel, min(rung.rank, len(part.y)), self.seed)
+        return LowRankObjective(
+            rows,
+            self.coordinates,
+            Z,
+            self.stage.criterion,
+            self.schedule.evidence_tol,
+            self.log_prior,
+            self.stage.units,
+            self.path,
+            self.callback,
+        )
+
+    def highest(self, starts: list[Array], rung: Rung) -> tuple[Evaluation, LowRankObjective]:
+        """The highest end of climbs from some starts, with its objective."""
+        search, bounds = LBFGS(max_iter=rung.max_iter, tol=rung.gain), self.coordinates.bounds
+        objectives = [self.objective(z, rung) for z in starts]
+        ends = [(search.maximise(f, z, bounds).best, f) for z, f in zip(starts, objectives)]
+        return max(ends, key=lambda end: end[0].value)
+
+    def refined(self, z: Array) -> tuple[Evaluation, LowRankObjective]:
+        """The end of a climb of the sparse bound from z, by EP on the rows and rank of the leave-one-out."""
+        coordinates = self.coordinates.with_likelihood(self.coordinates.likelihood.normalised())
+        part = self.sample.some(self.index(POLICY.size.refine_rows))
+        end = refine(z, part, coordinates, self.log_prior, self.path, seed=self.seed, report=self.report).z
+        objective = self.objective(end, self.schedule.second)
+        best = objective(end)
+        # EP can fail where the bound does not: then it climbs itself.
+        return (best, objective) if best.gradient is not None else self.highest([z], self.schedule.second)
 
 
 def _leave_one_out_stage(objective: LowRankObjective, z: Array, stage: Stage, schedule: LowRankPolicy) -> Evaluation:
@@ -270,7 +312,7 @@ def fit_low_rank(
     with blas_threads(POLICY.search.blas_threads):
         learnt = learn(
             rows.X, rows.y, rows.weight, coordinates, stages, log_prior, seed=tuning.seed, start=usable, hint=hint,
-            path=path, callback=_callback(rows, coordinates, tuning, path),
+            path=path, callback=_callback(rows, coordinates, tuning, path), report=tuning.report,
         )  # fmt: skip
         source = LocalRows(rows.X, rows.y, rows.weight)
         posterior = final_posterior(source, learnt, rows.X, seed=tuning.seed)

@@ -18,7 +18,8 @@ from softmargin.inference import Sparse, SparsePosterior
 from softmargin.policy import POLICY
 from softmargin.rows import Summable
 from softmargin.tuning.coordinates import Coordinates, LikelihoodCoordinates
-from softmargin.tuning.large.sparse import Sample, learn_on_sample
+from softmargin.tuning.large.refine import Sample
+from softmargin.tuning.large.sparse import learn_on_sample
 from softmargin.tuning.model import LatentModel
 from softmargin.tuning.settings import Tuning
 
