@@ -50,9 +50,10 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         which an amplitude and an offset are learnt.
     C : float or None, default=None
         Inverse noise level (penalty on slack); None learns it.
-    loss : {"hinge", "squared_hinge", "logistic", "probit", "least_squares", ...} or Likelihood, default="hinge"
+    loss : {"hinge", "squared_hinge", "link", "logistic", "probit", "least_squares", ...} or Likelihood, default="hinge"
         A name of `softmargin.likelihoods.LIKELIHOODS` that is for classes, or an object, which starts the search at its
-        own C. "least_squares" (or a `LeastSquares` object) fits the joint least-squares machine alone.
+        own C. "link" is the hinge's normalised class probability (Sollich 2002, eq. 11). "least_squares" (or a
+        `LeastSquares` object) fits the joint least-squares machine alone.
     inference : {"ep", "laplace", "variational", "map", "hmc", "sparse"} or Inference, default="ep"
         How the posterior is computed. An object brings its settings: ``EP(tol=1e-8)``.
     criterion : str or Criterion, default="auto"
