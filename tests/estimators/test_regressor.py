@@ -157,6 +157,14 @@ def test_every_inference(inference, new):
     assert ep.log_evidence(method=inference) == pytest.approx(model.log_evidence_)
 
 
+def test_evidence_per_example(sinc):
+    X, y = sinc
+    model = BayesianSVR(FIXED, C=8.0, epsilon=0.1, search=None).fit(X, y, np.full(len(y), 2.0))
+    assert model.log_evidence(per_example=True) == pytest.approx(model.log_evidence_ / (2 * len(y)))
+    each, total = (model.log_evidence("laplace", per_example=flag) for flag in (True, False))
+    assert each == pytest.approx(total / (2 * len(y)))
+
+
 def test_learnt_nugget_takes_over_gaussian_noise(sinc):
     model = BayesianSVR(nugget=True).fit(*sinc)
     assert 0.06 < model.noise_std_ < 0.13
