@@ -1,6 +1,7 @@
 """The samplers as exchangeable parts: settings of their own, one interface, and the registry of their names."""
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -117,8 +118,9 @@ class Leapfrog(Part):
     trajectory : float or None
         Length of a trajectory in the time of eqs. 22 and 23, whatever the step size; None: `n_leapfrog` steps.
     inverse_C : bool
-        Whether to divide the length of a trajectory by C where C is larger than one: section 5.3.1's remedy for
-        gradients that vanish because no sample has a row within its margin.
+        Whether to divide the length of a trajectory by C, in steps that are no longer: the remedy of section 5.3.1 "for
+        large C" for gradients that vanish because no sample has a row within its margin. Where C is below one nothing
+        of the kind happens, and the length stays.
     jitter : float
         Relative random variation of the step size, against periodic orbits.
 
@@ -158,16 +160,19 @@ class Leapfrog(Part):
         self, rng: np.random.Generator, state: paper.State, reference: Reference, target: Target, size: float
     ) -> tuple[paper.State, paper.Info]:
         """See `Sampler.step`."""
-        steps = self.steps(target, size)
+        steps, size = self.plan(target, size)
         gram = reference.spectrum.gram
         return paper.step(rng, state, gram, target, size, n_leapfrog=steps, jitter=self.jitter)
 
-    def steps(self, target: Target, size: float) -> int:
-        """Return the number of leapfrog steps of a trajectory with this step size."""
+    def plan(self, target: Target, size: float) -> tuple[int, float]:
+        """Return the number of leapfrog steps of a trajectory, and their size."""
         steps = float(self.n_leapfrog) if self.trajectory is None else self.trajectory / size
-        if self.inverse_C:
-            steps /= max(float(getattr(getattr(target, "likelihood", None), "C", 1.0)), 1.0)
-        return min(max(round(steps), 1), MAX_LEAPFROG)
+        if not self.inverse_C:
+            return min(max(round(steps), 1), MAX_LEAPFROG), size
+        steps /= max(float(getattr(getattr(target, "likelihood", None), "C", 1.0)), 1.0)
+        # Whole steps of the very length: few are left of a trajectory at a large C.
+        whole = min(max(ceil(steps - 1e-9), 1), MAX_LEAPFROG)
+        return whole, size * min(steps / whole, 1.0)
 
     def whitened(self, state: paper.State, reference: Reference) -> Array:
         """See `Sampler.whitened`: z = K^1/2 f~ with f~ = K^-1 f."""
