@@ -161,7 +161,7 @@ SOLLICH_2000 = """
 2, fig. 2 | evidence along C K0 = 2.5 and the class probability at its maximum | papers/sollich2000.py | papers: Figure 2
 note 4 | training inputs as a proxy for the density of inputs | papers/sollich2000.py | papers: Note 4
 note 4 | a subset of 30 training inputs as a proxy | src/softmargin/evidence/gradients.py | test_papers.py::test_thirty_inputs_stand_for_all_in_the_normaliser
-3 | the optimal Gaussian has the covariance (D + K^-1)^-1 with a diagonal D | src/softmargin/inference/variational.py | inference/test_variational.py::test_no_nearby_gaussian_is_better
+2 | the optimal Gaussian has the covariance (D + K^-1)^-1 with a diagonal D | src/softmargin/inference/variational.py | inference/test_variational.py::test_no_nearby_gaussian_is_better
 """
 
 KWOK_1999 = """

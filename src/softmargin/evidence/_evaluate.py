@@ -81,6 +81,10 @@ def log_evidence(
     EvidenceEstimate
         With `value` and `standard_error`.
 
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eqs. 21, 24, 25 and 27 to 32.
+
     Examples
     --------
     >>> import numpy as np

@@ -56,6 +56,11 @@ class Rotation(Part):
         Angle of a trajectory; pi/2 turns velocity into position.
     jitter : float
         Relative random variation of the trajectory.
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, eqs. 21 to 23, with the Gaussian
+    part of the equations of motion solved exactly.
     """
 
     step_size: float | None = None
@@ -83,7 +88,13 @@ class Rotation(Part):
 
 @dataclass(frozen=True, repr=False)
 class Slice(Part):
-    """Elliptical slice sampling around the reference: nothing to set."""
+    """Elliptical slice sampling around the reference: nothing to set.
+
+    References
+    ----------
+    Murray, Adams & MacKay (2010), Elliptical slice sampling; the density is that of Sollich (2002), Bayesian methods
+    for support vector machines, eq. 35.
+    """
 
     name: ClassVar[str] = "slice"
     first_step: ClassVar[float] = 1.0
@@ -123,6 +134,11 @@ class Leapfrog(Part):
         of the kind happens, and the length stays.
     jitter : float
         Relative random variation of the step size, against periodic orbits.
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, sections 4.2 and 5.3.1, eqs. 21 to
+    23.
 
     Examples
     --------

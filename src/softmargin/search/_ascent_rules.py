@@ -78,6 +78,10 @@ class AdamRule(Part):
         By which a rate grows while the gradient keeps its sign, and shrinks where it does not.
     limits : tuple of float
         Within which the rates adapt.
+
+    References
+    ----------
+    Kingma & Ba (2015), Adam: a method for stochastic optimization.
     """
 
     forget: tuple[float, float] = (0.7, 0.9)
@@ -118,6 +122,10 @@ class PaperRule(Part):
         Gradients below this fraction of the largest seen discard no step: near the maximum they are mostly noise.
     fraction : float
         The search ends when every gradient is below this fraction of the largest seen.
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, section 4.3.
     """
 
     growth: float = 2.0
