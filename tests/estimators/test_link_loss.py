@@ -72,3 +72,14 @@ def test_laplace_bears_a_kink_that_underflows(loss, C):
     X, y = two_classes(12)
     model = BayesianSVC(loss=loss, C=C, inference="laplace", criterion="evidence", max_iter=2).fit(X, y)
     assert np.isfinite(model.log_evidence_) and np.all(np.isfinite(model.predict_proba(X)))
+
+
+@pytest.mark.filterwarnings("ignore:Newton's method did not converge")
+def test_a_singular_newton_step_is_left_out():
+    # Far inputs and a power of their kernel: one function of amplitude 1e24 in effect, whose I + T K has no inverse.
+    rng = np.random.default_rng(52829)
+    X, y = 1e6 + rng.standard_normal((8, 1)), np.tile([0, 1], 4)
+    kernel = ConstantKernel(1e24) * RBF(1e6)
+    for C in (1e-2, 1e-3, 1e-4):
+        model = BayesianSVC(kernel, loss="squared_link", inference="map", C=C, search=None).fit(X, y)
+        assert np.all(np.isfinite(model.predict_proba(X)))
