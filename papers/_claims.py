@@ -155,7 +155,7 @@ def update(path: Path, sections: dict[str, str], order: Sequence[str], *, full: 
     ordered = {name: both[name] for name in order if name in both}
     parts = [f"<!-- {name} -->\n{text.strip()}\n" for name, text in ordered.items()]
     if not full:
-        parts.append(f"<!-- audit -->\n{appendix().strip()}\n")
+        parts.append(f"<!-- audit -->\n{appendix(ordered).strip()}\n")
     path.write_text("\n".join([FULL if full else INTRODUCTION, overview(ordered), *parts]))
 
 

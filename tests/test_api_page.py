@@ -38,4 +38,7 @@ def test_every_public_name_is_on_the_page_and_nothing_else(name):
 def test_every_likelihood_is_on_the_page():
     likelihoods = importlib.import_module("softmargin.likelihoods")
     assert {cls.__name__ for cls in likelihoods.LIKELIHOODS.values()} < listed()["softmargin.likelihoods"]
+    # What methods of a likelihood return can be imported beside it.
+    assert isinstance(likelihoods.EpsilonInsensitive().superposition(), likelihoods.Superposition)
+    assert {"Superposition", "Kink"} < listed()["softmargin.likelihoods"]
     assert {"POLICY", "Policy"} <= listed()["softmargin.policy"]

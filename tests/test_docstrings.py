@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from softmargin import displays
+from softmargin import comparison, criteria, displays, evidence, generative, search
 from softmargin.criteria import CRITERIA
-from softmargin.inference import INFERENCES
+from softmargin.inference import INFERENCES, REPRODUCTIONS
 from softmargin.likelihoods import LIKELIHOODS, NoiseMixture, SampledMixture
+from softmargin.sampling import SAMPLERS
 from softmargin.search import SEARCHES
 
 validate = pytest.importorskip("numpydoc.validate").validate
@@ -77,6 +78,46 @@ DISPLAYS = [thing for name, thing in vars(displays).items() if name.endswith("Di
 
 @pytest.mark.parametrize("part", [*PARTS, *DISPLAYS], ids=lambda p: p.__name__)
 def test_parts_name_their_alternatives_and_show_their_use(part):
-    sections = ("See Also", "Examples") + (("References",) if part in LIKELIHOODS.values() else ())
-    for section in sections:
+    for section in ("See Also", "Examples"):
         assert f"\n{section}\n---" in inspect.getdoc(part), f"{part.__name__} has no {section}"
+
+
+METHODS = [
+    *(INFERENCES | REPRODUCTIONS | CRITERIA | SEARCHES | LIKELIHOODS).values(), *SAMPLERS.values(),
+    *(getattr(evidence, name) for name in ("Chaining", "chain", "input_weights", "log_evidence", "naive_evidence")),
+    *(getattr(generative, name) for name in ("Dataset", "sample_datasets", "sample_effective_prior", "sample_prior")),
+    *(getattr(criteria, name) for name in ("kwok_levels", "leave_one_out", "leave_one_out_margins", "span_margins")),
+    evidence.normaliser, comparison.BaggedSelection, comparison.choose_C, search.PaperRule, search.AdamRule,
+]  # fmt: skip
+# The equations that each paper has.
+EQUATIONS = {
+    "Sollich (2002)": {str(k) for k in range(1, 38)},
+    "Gold & Sollich (2003)": {str(k) for k in range(1, 24)},
+    "Gao, Gunn & Harris (2003)": {
+        f"{part}.{k}" for part, last in ((2, 7), (3, 12), (5, 3)) for k in range(1, last + 1)
+    },
+    "Sollich (2000)": {str(k) for k in range(1, 9)},
+    "Kwok (1999)": {str(k) for k in range(1, 5)},
+}
+
+
+def cited(references):
+    """Pairs of a paper of ours and what is cited of it."""
+    start = re.compile("|".join(re.escape(paper) for paper in EQUATIONS))
+    places = [*start.finditer(references)]
+    ends = [place.start() for place in places[1:]] + [len(references)]
+    # "Gold & Sollich (2003)" is one match, and no "Sollich (2003)" exists.
+    return [(place[0], references[place.end() : end]) for place, end in zip(places, ends)]
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda p: p.__name__)
+def test_methods_name_their_paper_and_its_equations(method):
+    found = re.search(r"\nReferences\n-+\n(.+?)(\n\n|$)", inspect.getdoc(method), flags=re.DOTALL)
+    assert found, f"{method.__name__} has no References"
+    references = " ".join(found[1].split())
+    assert re.search(r"\(\d{4}\)", references), references
+    for paper, place in cited(references):
+        assert re.search(r"\b(eqs?\.|sections?|note|figures?|table) ", place), (paper, place)
+        for numbers in re.findall(r"\beqs?\. ([\d., and to]+)", place):
+            equations = set(re.findall(r"\d+(?:\.\d+)?", numbers))
+            assert equations <= EQUATIONS[paper], (paper, equations)

@@ -46,3 +46,10 @@ def test_the_code_of_a_page_runs(page, tmp_path, monkeypatch):
         for number, code in enumerate(blocks(page), 1):
             exec(compile(code, f"{page}, block {number}", "exec"), names)
     plt.close("all")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if Path(page).stem not in ("benchmarks", "categories")])
+def test_lines_of_prose_are_wrapped(page):
+    """Tables and pictures aside, and the two pages that a program renders."""
+    lines = (ROOT / page).read_text().splitlines()
+    assert [line for line in lines if len(line) > 130 and not line.startswith(("|", "!["))] == []

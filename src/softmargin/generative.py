@@ -23,7 +23,12 @@ MAX_BATCHES = 2000
 
 
 class Dataset(NamedTuple):
-    """One draw from the model."""
+    """One draw from the model.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eq. 6.
+    """
 
     X: Array
     """Inputs, shape (n_examples, n_features)."""
@@ -53,6 +58,10 @@ def sample_prior(kernel: Kernel, X: Array, n_samples: int = 1, random_state: Any
     -------
     ndarray of shape (n_samples, n)
         One function per row.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eq. 3 and figure 2.
 
     Examples
     --------
@@ -101,6 +110,10 @@ def sample_effective_prior(
     -------
     ndarray of shape (n_samples, n)
         One function per row.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eq. 8 and figure 3.
     """
     if likelihood.is_normalised or n_examples == 0:
         return sample_prior(kernel, X, n_samples, random_state)
@@ -149,6 +162,10 @@ def sample_datasets(
     -------
     list of Dataset
         `n_datasets` of them, each with its own latent function.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eq. 6 and the procedure below eq. 7.
     """
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}; choose one of {METHODS}")

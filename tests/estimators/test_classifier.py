@@ -15,12 +15,12 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from softmargin import BayesianSVC
-from softmargin.inference import EP, INFERENCES
+from softmargin.inference import EP, INFERENCES, Laplace
 from softmargin.kernels import gram
 from softmargin.likelihoods import Hinge
 from softmargin.tuning import HyperPrior
 
-from .cases import two_classes
+from .cases import three_classes, two_classes
 
 QUICK = sorted(set(INFERENCES) - {"hmc"})
 """Sampling is too slow for every check; it has its own tests."""
@@ -138,6 +138,22 @@ def test_criteria_and_evidence_at_the_learnt_values(binary):
     K = gram(model.kernel_, X)
     naive = EP().infer(K, 2.0 * y - 1, Hinge(model.C_)).log_evidence
     assert naive == pytest.approx(model.log_evidence_, abs=1e-5)
+    plain = Laplace(regularised=False)
+    unsmoothed = plain.infer(K, 2.0 * y - 1, Hinge(model.C_)).log_evidence
+    assert model.log_evidence(method=plain) == pytest.approx(unsmoothed, abs=1e-8)
+
+
+def test_evidence_per_example():
+    X, y = two_classes(20)
+    weight = np.repeat([1.0, 2.0], 10)
+    model = BayesianSVC(C=1.0, search=None).fit(X, y, weight)
+    assert model.log_evidence(per_example=True) == model.log_evidence_ / 30
+    for settings in ({"kind": "joint"}, {"method": "laplace"}):
+        each, total = (model.log_evidence(**settings, random_state=0, per_example=flag) for flag in (True, False))
+        assert each == pytest.approx(total / 30)
+    pairs = BayesianSVC(C=1.0, search=None, multi_class="ovo").fit(*three_classes())
+    # 60 rows, each in two of the three pairs.
+    assert pairs.log_evidence(per_example=True) == pytest.approx(pairs.log_evidence_ / 120)
 
 
 # -- edges and errors -------------------------------------------------------------------------------------------------

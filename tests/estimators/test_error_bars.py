@@ -199,6 +199,23 @@ def test_the_two_parts_of_the_error_bar(model, new):
     assert np.linalg.eigvalsh(covariance)[0] > 0
 
 
+def test_laplaces_error_bar_has_the_precision_of_the_marginal_rows(sinc, new):
+    """Gao, Gunn & Harris, section 5, with the precisions 2 pi [alpha (C - alpha)/C]^2 of Sollich 2002, eq. 32."""
+    X, y = sinc
+    model = BayesianSVR(FIXED, C=20.0, epsilon=0.1, inference="laplace", search=None).fit(X, y)
+    alpha = np.abs(model.dual_coef_[0])
+    marginal = alpha < (1 - 1e-6) * 20.0
+    assert 3 < marginal.sum() < len(alpha) < len(y)
+    rows, alpha = X[model.support_[marginal]], alpha[marginal]
+    tau = 2 * np.pi * (alpha * (1 - alpha / 20.0)) ** 2
+    points = np.vstack([new, [[1e3]]])
+    K_star = FIXED(points, rows)
+    explained = np.linalg.solve(FIXED(rows) + np.diag(1 / tau), K_star.T)
+    variance = FIXED.diag(points) - np.sum(K_star.T * explained, axis=0)
+    std = model.predict(points, return_std=True)[1]
+    assert_allclose(std**2, variance + EpsilonInsensitive(20.0, 0.1).noise_variance, rtol=1e-4)
+
+
 def test_quantiles_densities_and_samples_are_of_one_distribution(model, new):
     q = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
     quantiles = model.predict_quantiles(new, q)

@@ -157,6 +157,33 @@ def test_every_inference(inference, new):
     assert ep.log_evidence(method=inference) == pytest.approx(model.log_evidence_)
 
 
+def test_without_center_the_prior_has_mean_zero(sinc):
+    """Gao, Gunn & Harris, section 2: theta is a Gaussian process with mean zero."""
+    X, y = sinc
+    kernel = ConstantKernel(4.0, "fixed") * RBF(1.0, "fixed")
+    far, near = X.max() + np.array([[50.0]]), X[:5]
+    zero, median = (
+        BayesianSVR(kernel, C=20.0, epsilon=0.05, search=None, center=center).fit(X, y + 7.0)
+        for center in (None, "median")
+    )
+    assert zero.y_center_ == 0 and median.y_center_ == pytest.approx(7.0 + np.median(y))
+    assert zero.predict(far)[0] == pytest.approx(0.0, abs=1e-12)
+    assert median.predict(far)[0] == pytest.approx(median.y_center_)
+    assert_allclose(zero.predict(near), y[:5] + 7.0, atol=0.5)
+    # The evidence is that of y itself under the prior of mean zero, whatever the scale.
+    direct = EP().infer(kernel(X), y + 7.0, EpsilonInsensitive(20.0, 0.05)).log_evidence
+    assert zero.log_evidence_ == pytest.approx(direct, abs=1e-4)
+    assert direct < median.log_evidence_ - 5
+
+
+def test_evidence_per_example(sinc):
+    X, y = sinc
+    model = BayesianSVR(FIXED, C=8.0, epsilon=0.1, search=None).fit(X, y, np.full(len(y), 2.0))
+    assert model.log_evidence(per_example=True) == pytest.approx(model.log_evidence_ / (2 * len(y)))
+    each, total = (model.log_evidence("laplace", per_example=flag) for flag in (True, False))
+    assert each == pytest.approx(total / (2 * len(y)))
+
+
 def test_learnt_nugget_takes_over_gaussian_noise(sinc):
     model = BayesianSVR(nugget=True).fit(*sinc)
     assert 0.06 < model.noise_std_ < 0.13

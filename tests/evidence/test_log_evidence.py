@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from softmargin.evidence import Chaining, EvidenceEstimate, Schedule, log_evidence
+from softmargin.evidence import Chaining, EvidenceEstimate, Schedule, input_weights, log_evidence
 from softmargin.evidence import _metropolis as metropolis
+from softmargin.inference import EP, HMC, Laplace, Sparse
 from softmargin.likelihoods import EpsilonInsensitive, Hinge, Link, Logistic, SquaredHinge, SquaredLink
 
 from .cases import K4, Y4, toy
@@ -192,6 +193,50 @@ def test_standard_errors_are_honest(kind, method):
     assert 0.75 < np.std(deviation) < 1.5
 
 
+def test_an_inference_is_a_method():
+    assert log_evidence(K4, Y4, 2.0, method=EP()) == log_evidence(K4, Y4, 2.0, method="ep")
+    # Sollich 2002, eq. 31, in place of eq. 32.
+    plain = Laplace(regularised=False)
+    found = log_evidence(K4, Y4, 2.0, method=plain, kind="joint", random_state=0)
+    naive = plain.infer(K4, Y4, Hinge(2.0)).log_evidence
+    assert naive != Laplace().infer(K4, Y4, Hinge(2.0)).log_evidence
+    named = (log_evidence(K4, Y4, 2.0, method="laplace", kind=kind, random_state=0) for kind in ("naive", "joint"))
+    difference = next(named).value - next(named).value
+    assert found.value == pytest.approx(naive - difference)
+
+
+def test_a_sampler_has_its_standard_error():
+    sampler = HMC(n_chains=4, n_warmup=20, n_draws=20, random_state=0, check=False)
+    found = log_evidence(K4, Y4, 2.0, method=sampler)
+    assert abs(found.value - exact_value("naive")) < 4 * found.standard_error
+    # Without annealing the value is EP's, which is not sampled.
+    assert log_evidence(K4, Y4, 2.0, method=HMC(evidence=False, check=False, n_draws=5)).standard_error == 0
+
+
+def test_weighted_inputs_are_repeated_inputs():
+    index, weight = np.array([0, 1, 1, 2, 3, 3, 3]), np.array([1.0, 2.0, 1.0, 3.0])
+    repeated, weighted, scaled = (
+        log_evidence(K4, Y4, 2.0, kind="joint", schedule=Schedule(64, 128), random_state=0, **inputs).value
+        for inputs in (
+            {"K_inputs": K4[np.ix_(index, index)]},
+            {"K_inputs": K4, "weight_inputs": weight},
+            {"weight_inputs": 5 * weight},
+        )
+    )
+    assert weighted == pytest.approx(repeated, abs=0.05)
+    assert scaled == pytest.approx(weighted, abs=1e-12)
+
+
+def test_the_best_weights_of_note_6_raise_the_joint_evidence_by_their_gain():
+    schedule = Schedule(16, 256)
+    found = input_weights(K4, Hinge(2.0), schedule=schedule, random_state=0)
+    equal, best = (
+        log_evidence(K4, Y4, 2.0, kind="joint", method="exact", weight_inputs=w).value for w in (None, found.weight)
+    )
+    # P(X, Y) has Q(x_i) = w_i besides, which "up to the density of the inputs" leaves out.
+    assert best - equal + np.sum(np.log(4 * found.weight)) == pytest.approx(found.gain, abs=0.002)
+
+
 def test_same_seed_same_value():
     values = {log_evidence(K4, Y4, 2.0, kind="joint", random_state=5).value for _ in range(2)}
     assert len(values) == 1
@@ -202,6 +247,12 @@ def test_same_seed_same_value():
     [
         ({"kind": "full"}, "kind 'full'"),
         ({"method": "magic"}, "method 'magic'"),
+        ({"method": Laplace}, "method=.*Laplace.* must be one of"),
+        ({"method": Sparse()}, r"method=Sparse\(\) must be one of .* works on the Gram matrix"),
+        ({"weight_inputs": np.ones(4)}, "weight_inputs is used by kind='joint' only"),
+        ({"weight_inputs": np.ones(3), "kind": "joint"}, r"weight_inputs must have shape \(4,\)"),
+        ({"weight_inputs": -np.ones(4), "kind": "joint"}, "weight_inputs must be finite"),
+        ({"K_inputs": np.ones((3, 2)), "kind": "joint"}, "K_inputs must be square"),
         ({"loss": "epsilon_insensitive"}, "needs epsilon"),
         ({"epsilon": 0.1}, "has no epsilon"),
         ({"K_inputs": np.eye(3)}, "kind='joint' only"),

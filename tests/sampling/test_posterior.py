@@ -55,6 +55,27 @@ def test_new_rows_agree_with_integration(posterior):
         assert found == pytest.approx(truth, abs=0.05)
 
 
+def test_the_papers_40000_samples_of_which_half_are_discarded():
+    """Gold & Sollich 2003, section 4.2: one chain from the SVM; the averages of eqs. 18 and 20 come from 20,000."""
+    sampler = Leapfrog(n_leapfrog=3, step_size=0.5)
+    settings = {"n_chains": 1, "n_warmup": 20_000, "n_draws": 20_000, "thin": 1, "evidence": False, "check": False}
+    found = HMC(sampler=sampler, initial="svm", reference="prior", **settings).infer(K, Y, Hinge(2.0))
+    assert found.draws.f.shape == (20_000, 1, 3) and found.draws.step_size == 0.5
+    truth = exact(TARGETS["hinge"])
+    half = found.draws.f[:, 0].reshape(100, 200, 3).mean(axis=1)
+    # Means of 100 pieces of 200 draws, hardly correlated: their spread is the standard error.
+    assert np.all(np.abs(half.mean(axis=0) - truth.mean) < 4 * half.std(axis=0) / 10)
+    np.testing.assert_allclose(found.d_params, truth.d_params, atol=0.05)
+
+
+def test_discarded_are_the_first_samples():
+    settings = {"sampler": Leapfrog(step_size=0.3), "n_chains": 2, "evidence": False, "check": False}
+    half, whole = (
+        HMC(n_warmup=w, n_draws=n, **settings).infer(K, Y, Hinge(2.0)).draws.f for w, n in ((30, 30), (0, 60))
+    )
+    np.testing.assert_array_equal(half, whole[30:])
+
+
 def test_class_probabilities_add_up(posterior):
     plus = posterior.log_predictive(Hinge(2.0), np.ones(3), K_STAR, K_DIAG)
     minus = posterior.log_predictive(Hinge(2.0), -np.ones(3), K_STAR, K_DIAG)

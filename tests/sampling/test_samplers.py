@@ -1,11 +1,16 @@
 """Every sampler against integration at n = 3, and the printed algorithm, which fails the same test."""
 
+from dataclasses import replace
+from math import ceil
+
 import numpy as np
 import pytest
 
+from softmargin.likelihoods import Hinge
 from softmargin.sampling import (
     SAMPLERS,
     Leapfrog,
+    Reference,
     Rotation,
     Settings,
     get_sampler,
@@ -130,13 +135,39 @@ def test_samplers_with_settings_of_their_own_agree_with_integration(sampler):
         assert draws.step_size == pytest.approx(sampler.step_size)
 
 
-def test_a_trajectory_has_its_length_whatever_the_step_and_goes_with_1_over_C():
-    target, C = TARGETS["hinge"], TARGETS["hinge"].likelihood.C
-    assert C > 1
-    assert Leapfrog(trajectory=1.0).steps(target, 0.1) == 10
-    assert Leapfrog(trajectory=1.0).steps(target, 0.01) == 100
-    assert Leapfrog(trajectory=1.0, inverse_C=True).steps(target, 0.01) == round(100 / C)
-    assert Leapfrog(n_leapfrog=20, inverse_C=True).steps(target, 0.01) == round(20 / C)
+def test_a_trajectory_has_its_length_whatever_the_step():
+    target = TARGETS["hinge"]
+    assert Leapfrog(trajectory=1.0).plan(target, 0.1) == (10, 0.1)
+    assert Leapfrog(trajectory=1.0).plan(target, 0.01) == (100, 0.01)
+    assert Leapfrog(n_leapfrog=20, inverse_C=True).plan(target, 0.01) == (ceil(20 / target.likelihood.C), 0.01)
+
+
+class Free:
+    """No data: f~ swings as cos t, so that its end tells the time."""
+
+    def __init__(self, C):
+        self.likelihood = Hinge(C)
+
+    def log_weight(self, f):
+        return np.zeros(f.shape[:-1])
+
+    def slope(self, f):
+        return np.zeros_like(f)
+
+
+@pytest.mark.parametrize("size", [0.05, 0.3])
+@pytest.mark.parametrize("C", [0.2, 1.0, 3.0, 17.0, 400.0])
+@pytest.mark.parametrize("sampler", [Leapfrog(trajectory=1.2), Leapfrog(n_leapfrog=4)], ids=repr)
+def test_the_time_of_a_trajectory_goes_with_1_over_C(sampler, C, size):
+    """Gold & Sollich 2003, section 5.3.1: "proportionally to 1/C for large C"."""
+    sampler = replace(sampler, inverse_C=True, jitter=0.0)
+    reference, rng = Reference.prior(np.eye(5)), np.random.default_rng(0)
+    state = sampler.init(reference, Free(C), np.ones((1, 5)))
+    end, _ = sampler.step(rng, state, reference, Free(C), size)
+    # One momentum has been refreshed; the other four components started at rest.
+    time = np.arccos(np.median(end.dual / state.dual))
+    whole = 1.2 if sampler.trajectory is not None else 4 * size
+    assert time == pytest.approx(whole / max(C, 1.0), rel=0.01)
 
 
 @pytest.mark.parametrize("wrong", [{"n_leapfrog": 0}, {"step_size": -0.1}, {"trajectory": 0.0}])

@@ -52,6 +52,11 @@ class BaggedSelection(ClassifierMixin, BaseEstimator):
     weights_ : ndarray of shape (n_trials,)
     voting_ : VotingClassifier
 
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, sections 5.2 (an ensemble of local
+    optima) and 6 (random subsets).
+
     Examples
     --------
     >>> from sklearn.datasets import make_moons

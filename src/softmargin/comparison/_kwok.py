@@ -42,6 +42,10 @@ def choose_C(
         Steepness of Kwok's smoothed step.
     bounds : (float, float)
         Smallest and largest C.
+
+    References
+    ----------
+    Kwok (1999), Integrating the evidence framework and the support vector machine, eq. 3, sections 4.3 and 5.2.
     """
     levels = _Levels(K, y, weight, eta)
     low, high = np.log(bounds)

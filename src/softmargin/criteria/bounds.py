@@ -25,6 +25,10 @@ class GACV(SVMCriterion):
     Span : The paper's other rival of the evidence.
     SupportVectorCount : A cruder bound.
 
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, eq. 13.
+
     Examples
     --------
     >>> from softmargin import BayesianSVC
@@ -51,6 +55,10 @@ class SupportVectorCount(SVMCriterion):
     --------
     JaakkolaHaussler : A tighter bound.
 
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, section 3.1, below eq. 10.
+
     Examples
     --------
     >>> from softmargin import BayesianSVC
@@ -74,6 +82,10 @@ class JaakkolaHaussler(SVMCriterion):
     See Also
     --------
     SVMLeaveOneOut : The error itself.
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, section 3.1, above eq. 11.
 
     Examples
     --------

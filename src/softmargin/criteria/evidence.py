@@ -20,7 +20,8 @@ class Evidence(CriterionDefaults):
 
     References
     ----------
-    Sollich (2002), Bayesian methods for support vector machines, section 4.
+    Sollich (2002), Bayesian methods for support vector machines, eqs. 21 and 27; Gold & Sollich (2003), Model selection
+    for support vector machine classification, eq. 14.
 
     Examples
     --------
@@ -49,6 +50,11 @@ class LinkEvidence(Evidence):
     See Also
     --------
     Evidence : That of the hinge itself.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eq. 21 with the class probability of eqs. 10 and 11 in
+    the place of eq. 4.
 
     Examples
     --------

@@ -76,7 +76,13 @@ def curvature(u: Array, eta: float) -> tuple[Array, Array]:
 
 
 def kwok_levels(posterior: Posterior, problem: Problem, eta: float = ETA) -> KwokLevels:
-    """Evaluate the levels at the SVM's solution (a posterior of inference "map" with the hinge)."""
+    """Evaluate the levels at the SVM's solution (a posterior of inference "map" with the hinge).
+
+    References
+    ----------
+    Kwok (1999), Integrating the evidence framework and the support vector machine, eqs. 3 and 4, sections 3.3 and 4.1
+    to 4.3.
+    """
     return _evaluate(solution(posterior, problem), problem, eta)[0]
 
 
@@ -93,6 +99,10 @@ class Kwok(SVMCriterion):
     --------
     kwok_levels : All three levels.
     Evidence : The evidence of the Gaussian process.
+
+    References
+    ----------
+    Kwok (1999), Integrating the evidence framework and the support vector machine, eqs. 3 and 4, sections 4.1 to 4.3.
 
     Examples
     --------

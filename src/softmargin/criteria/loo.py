@@ -26,6 +26,11 @@ class LeaveOneOut(CriterionDefaults):
     SVMLeaveOneOut : The error of the support vector machine, exactly.
     Span : An estimate of that error.
 
+    References
+    ----------
+    Gao, Gunn & Harris (2003), Mean field method for the support vector machine regression, eqs. 3.4 to 3.6: the
+    predictive distribution of a row from the others.
+
     Examples
     --------
     >>> from softmargin import BayesianSVC
@@ -56,6 +61,10 @@ def leave_one_out(posterior: LatentPosterior, problem: Problem, share: Array | N
     """Predict each row without it: log_z is ln P(y_i | the others), shape (n,).
 
     `share` is the part of each row's copies that is left out, shape (n,); None: all of them.
+
+    References
+    ----------
+    Gao, Gunn & Harris (2003), Mean field method for the support vector machine regression, eqs. 3.4 to 3.6.
     """
     m, v = cavities(posterior, share)
     return problem.likelihood.normalised().tilted_moments(problem.y, m, v)

@@ -31,7 +31,7 @@ class ConditionalEvidence(CriterionDefaults):
 
     References
     ----------
-    Sollich (2002), Bayesian methods for support vector machines.
+    Sollich (2002), Bayesian methods for support vector machines, eqs. 24, 25 and 28.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class JointEvidence(ConditionalEvidence):
 
     References
     ----------
-    Sollich (2002), Bayesian methods for support vector machines.
+    Sollich (2002), Bayesian methods for support vector machines, eqs. 19, 29 and 30.
 
     Examples
     --------

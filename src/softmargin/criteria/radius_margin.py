@@ -22,6 +22,10 @@ class RadiusMargin(SVMCriterion):
     --------
     Span : A sharper estimate.
 
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, eq. 9.
+
     Examples
     --------
     >>> from softmargin import BayesianSVC

@@ -19,7 +19,12 @@ from softmargin.svm import gather
 
 
 def span_margins(posterior: Posterior, problem: Problem) -> Array:
-    """Predict every row's margin y f when it is left out, shape (n,)."""
+    """Predict every row's margin y f when it is left out, shape (n,).
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, eqs. 11 and 12.
+    """
     active = solution(posterior, problem)
     F, U, alpha = active.free, active.hard, active.alpha
     margin = margins(active, problem)
@@ -42,6 +47,10 @@ class SharpSpan(SVMCriterion):
     See Also
     --------
     Span : The same, smoothed.
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, eqs. 11 and 12.
 
     Examples
     --------

@@ -30,6 +30,10 @@ def leave_one_out_margins(posterior: Posterior, problem: Problem, *, tol: float 
         Gram matrix, targets, weights and likelihood.
     tol : float
         Relative duality gap of the trainings.
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, eq. 10.
     """
     active = solution(posterior, problem)
     margin = margins(active, problem)
@@ -51,6 +55,10 @@ class SVMLeaveOneOut(SVMCriterion):
     --------
     Span : An estimate from one training.
     LeaveOneOut : The log predictive density of EP.
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, eq. 10.
 
     Examples
     --------

@@ -88,8 +88,9 @@ class LatentEstimator(AnswersMixin, CallbackSupportMixin, BaseEstimator):
 
     def _has_machine(self, loss: PartLike) -> bool:
         """Whether a likelihood is for this kind of target, and its most probable function can be found."""
-        has_mode = loss.is_smooth or loss.dual(np.ones(1)) is not None
-        return has_mode and loss.is_classifier == self._is_classifier and not loss.is_link
+        one = np.ones(1)
+        has_mode = loss.is_smooth or loss.dual(one) is not None or loss.kink(one) is not None
+        return has_mode and loss.is_classifier == self._is_classifier
 
     def _inferences(self) -> Attributes:
         known = INFERENCES | {Sparse.name: Sparse}

@@ -50,9 +50,10 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         which an amplitude and an offset are learnt.
     C : float or None, default=None
         Inverse noise level (penalty on slack); None learns it.
-    loss : {"hinge", "squared_hinge", "logistic", "probit", "least_squares", ...} or Likelihood, default="hinge"
+    loss : {"hinge", "squared_hinge", "link", "logistic", "probit", "least_squares", ...} or Likelihood, default="hinge"
         A name of `softmargin.likelihoods.LIKELIHOODS` that is for classes, or an object, which starts the search at its
-        own C. "least_squares" (or a `LeastSquares` object) fits the joint least-squares machine alone.
+        own C. "link" is the hinge's normalised class probability (Sollich 2002, eq. 11). "least_squares" (or a
+        `LeastSquares` object) fits the joint least-squares machine alone.
     inference : {"ep", "laplace", "variational", "map", "hmc", "sparse"} or Inference, default="ep"
         How the posterior is computed. An object brings its settings: ``EP(tol=1e-8)``.
     criterion : str or Criterion, default="auto"
@@ -378,7 +379,9 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
 
     # -- model selection -----------------------------------------------------------------------------------------
 
-    def log_evidence(self, kind: str = "naive", method: str | None = None, random_state: Seed = None) -> float:
+    def log_evidence(
+        self, kind: str = "naive", method: PartLike = None, random_state: Seed = None, *, per_example: bool = False
+    ) -> float:
         """Estimate the log evidence at the learnt hyperparameters.
 
         Parameters
@@ -386,10 +389,13 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         kind : {"naive", "conditional", "joint"}, default="naive"
             Of the unnormalised likelihood, or divided by its normaliser given the inputs or averaged over data sets
             (Sollich 2002, sections 4 and 5).
-        method : {"laplace", "ep", "variational", "chaining", "annealing"}, optional
+        method : {"laplace", "ep", "variational", "chaining", "annealing"} or Inference, optional
             Default: as the fitted inference estimates it.
         random_state : int, RandomState or None, default=None
             Seed of sampling methods; None: the estimator's.
+        per_example : bool, default=False
+            Whether to divide by the number of rows (the sum of their weights), as the papers do (Sollich 2002, eqs. 25
+            and 30). Rows count in every pair that they belong to.
 
         Returns
         -------
@@ -397,9 +403,12 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
             In nats, summed over pairs.
         """
         models = self._hinge_models("log_evidence")
-        if kind == "naive" and method is None:
+        if kind == "naive" and method is None and not per_example:
             return float(self.log_evidence_)
         self._refuse_without_gram("log_evidence")
+        n_examples = sum(float(m.rows.weight.sum()) for m in models) if per_example else 1.0
+        if kind == "naive" and method is None:
+            return float(self.log_evidence_) / n_examples
         seed = self.random_state if random_state is None else random_state
         total = 0.0
         for m in models:
@@ -408,7 +417,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
                 K, m.rows.y, loss=m.likelihood, kind=kind, method=method or "ep",
                 weight=m.rows.weight, random_state=seed,
             ).value  # fmt: skip
-        return total
+        return total / n_examples
 
     @property
     def margins_(self) -> Array:

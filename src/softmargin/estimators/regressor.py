@@ -358,13 +358,15 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
 
     # -- model selection -----------------------------------------------------------------------------------------
 
-    def log_evidence(self, method: PartLike = None) -> float:
+    def log_evidence(self, method: PartLike = None, *, per_example: bool = False) -> float:
         """Estimate the log evidence at the learnt hyperparameters.
 
         Parameters
         ----------
         method : str or Inference, optional
             The inference that estimates it ("ep", "laplace", "variational", "hmc", ...). Default: the fitted one.
+        per_example : bool, default=False
+            Whether to divide by the number of rows (the sum of their weights) that the model was fitted to.
 
         Returns
         -------
@@ -372,16 +374,19 @@ class BayesianSVR(TargetPredictionMixin, RegressorMixin, LatentEstimator):
             In nats, a density in the units of y.
         """
         fitted = self._fitted()
-        if method is None:
+        if method is None and not per_example:
             return float(self.log_evidence_)
         self._refuse_without_gram("log_evidence")
+        n_examples = fitted.total if per_example else 1.0
+        if method is None:
+            return float(self.log_evidence_) / n_examples
         known = INFERENCES | REPRODUCTIONS
         check_part("method", method, known, ("infer",))
         inference: Inference = part_of(method, known)
         model = fitted.model
         K = evaluate(model.kernel, model.rows.X).K
         posterior = inference.infer(K, model.rows.y, model.likelihood, model.rows.weight)
-        return float(posterior.log_evidence) - fitted.log_units
+        return (float(posterior.log_evidence) - fitted.log_units) / n_examples
 
     def _evidence_models(self) -> tuple[list[LatentModel], Array, float]:
         fitted = self._fitted()

@@ -10,7 +10,7 @@ from softmargin.evidence import exact
 from softmargin.evidence._estimate import EvidenceEstimate
 from softmargin.evidence.chaining import Chaining, chain
 from softmargin.evidence.gradients import normaliser_target
-from softmargin.inference import EP, get_inference
+from softmargin.inference import EP, Inference, get_inference
 from softmargin.likelihoods import Likelihood, get_likelihood
 from softmargin.sampling import DataTarget, Reference, Schedule, Target, anneal
 
@@ -26,11 +26,12 @@ def log_evidence(
     *,
     loss: str | Likelihood = "hinge",
     kind: str = "naive",
-    method: str = "ep",
+    method: str | Inference = "ep",
     random_state: Any = None,
     weight: Array | None = None,
     epsilon: float | None = None,
     K_inputs: Array | None = None,
+    weight_inputs: Array | None = None,
     schedule: Schedule | None = None,
     chaining: Chaining | None = None,
     per_example: bool = False,
@@ -50,10 +51,11 @@ def log_evidence(
     kind : {"naive", "conditional", "joint"}, default="naive"
         ln Q(Y | X); that minus ln N(X), the evidence of the labels given the inputs; or that minus ln Nhat, the
         evidence of inputs and labels up to the density of the inputs. The same for normalised likelihoods.
-    method : {"laplace", "ep", "variational", "chaining", "annealing", "exact"}, default="ep"
-        How Q(Y | X) is found. Normalisers, which no Gaussian approximates, are annealed unless the method is
-        "chaining" or "exact" (at most 6 rows). For the hinge, "exact" is right to 1e-6 or raises ValueError: up to
-        four rows it answers, five or six it refuses where the quadrature would take too long.
+    method : {"laplace", "ep", "variational", "chaining", "annealing", "exact"} or Inference, default="ep"
+        How Q(Y | X) is found; an inference brings its settings: ``Laplace(regularised=False)``. Normalisers, which no
+        Gaussian approximates, are annealed unless the method is "chaining" or "exact" (at most 6 rows). For the hinge,
+        "exact" is right to 1e-6 or raises ValueError: up to four rows it answers, five or six it refuses where the
+        quadrature would take too long.
     random_state : int, RandomState, Generator or None
         Seed of the draws; None: other draws at every call.
     weight : ndarray of shape (n,), optional
@@ -63,6 +65,9 @@ def log_evidence(
     K_inputs : ndarray of shape (s, s), optional
         For ``kind="joint"``: Gram matrix (same kernel) of a sample of inputs that stands for the distribution Q(x);
         default: the training inputs, that is the empirical distribution.
+    weight_inputs : ndarray of shape (s,), optional
+        For ``kind="joint"``: the probability of each input under Q(x), up to a common factor; default: equal, or for
+        the training inputs `weight`. `input_weights` finds the best (Sollich 2002, note 6).
     schedule : Schedule, optional
         How carefully to anneal.
     chaining : Chaining, optional
@@ -76,6 +81,10 @@ def log_evidence(
     EvidenceEstimate
         With `value` and `standard_error`.
 
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eqs. 21, 24, 25 and 27 to 32.
+
     Examples
     --------
     >>> import numpy as np
@@ -85,22 +94,19 @@ def log_evidence(
     -3.045
     """
     _check_choice("kind", kind, KINDS)
-    _check_choice("method", method, METHODS)
+    _check_method(method)
     K, y = np.asarray(K, dtype=float), np.asarray(y, dtype=float)
     if K.shape != (len(y), len(y)):
         raise ValueError(f"K must have shape {(len(y), len(y))} to fit y; got {K.shape}")
-    if K_inputs is not None and kind != "joint":
-        raise ValueError(f"K_inputs is used by kind='joint' only; got kind={kind!r}")
+    inputs = _inputs(K, K_inputs, weight, weight_inputs, kind)
     likelihood = _likelihood(loss, C, epsilon)
     rng = as_generator(random_state)
     n_examples = float(len(y) if weight is None else np.sum(weight))
     estimate = _naive(rng, K, y, likelihood, weight, method, schedule, chaining)
     if kind != "naive":
-        if K_inputs is not None:
-            K, weight = np.asarray(K_inputs, dtype=float), None
-        target = normaliser_target(len(K), likelihood, kind, weight, n_examples)
+        target = normaliser_target(len(inputs[0]), likelihood, kind, inputs[1], n_examples)
         if target is not None:
-            estimate = estimate - _normaliser(rng, K, target, likelihood, kind, method, schedule, chaining)
+            estimate = estimate - _normaliser(rng, inputs[0], target, likelihood, kind, method, schedule, chaining)
     return estimate.per_example(n_examples) if per_example else estimate
 
 
@@ -110,13 +116,17 @@ def _naive(
     y: Array,
     likelihood: Likelihood,
     weight: Array | None,
-    method: str,
+    method: str | Inference,
     schedule: Schedule | None,
     chaining: Chaining | None,
 ) -> EvidenceEstimate:
     target = DataTarget(y, likelihood, weight)
-    if method in DETERMINISTIC:
-        return EvidenceEstimate(float(get_inference(method)().infer(K, y, likelihood, weight).log_evidence))
+    if not isinstance(method, str) or method in DETERMINISTIC:
+        inference: Inference = get_inference(method)() if isinstance(method, str) else method
+        posterior: Any = inference.infer(K, y, likelihood, weight)
+        # nan: sampling took the value from EP.
+        error = np.nan_to_num(getattr(posterior, "log_evidence_error", 0.0))
+        return EvidenceEstimate(float(posterior.log_evidence), float(error))
     if method == "exact":
         if likelihood.slack_power == 1:
             return EvidenceEstimate(exact.hinge_evidence(K, y, likelihood, weight))
@@ -132,7 +142,7 @@ def _normaliser(
     target: Target,
     likelihood: Likelihood,
     kind: str,
-    method: str,
+    method: str | Inference,
     schedule: Schedule | None,
     chaining: Chaining | None,
 ) -> EvidenceEstimate:
@@ -168,6 +178,37 @@ def _likelihood(loss: str | Likelihood, C: float | None, epsilon: float | None) 
             raise ValueError(f"loss {loss!r} needs {name}; give it, or an instance of the likelihood as `loss`")
     made: Likelihood = cls(**given)
     return made
+
+
+def _inputs(
+    K: Array, K_inputs: Array | None, weight: Array | None, weight_inputs: Array | None, kind: str
+) -> tuple[Array, Array | None]:
+    """The Gram matrix of the inputs that a normaliser averages over, and their weights."""
+    for name, given in (("K_inputs", K_inputs), ("weight_inputs", weight_inputs)):
+        if given is not None and kind != "joint":
+            raise ValueError(f"{name} is used by kind='joint' only; got kind={kind!r}")
+    if K_inputs is not None:
+        K, weight = np.asarray(K_inputs, dtype=float), None
+        if K.ndim != 2 or K.shape[0] != K.shape[1]:
+            raise ValueError(f"K_inputs must be square; got shape {K.shape}")
+    if weight_inputs is None:
+        return K, weight
+    shares = np.asarray(weight_inputs, dtype=float)
+    if shares.shape != (len(K),):
+        raise ValueError(f"weight_inputs must have shape {(len(K),)}, one for each input; got {shares.shape}")
+    if not (np.all(np.isfinite(shares)) and np.all(shares >= 0) and np.any(shares > 0)):
+        raise ValueError("weight_inputs must be finite numbers >= 0, and not all zero")
+    return K, shares
+
+
+def _check_method(method: Any) -> None:
+    if isinstance(method, str):
+        _check_choice("method", method, METHODS)
+    elif isinstance(method, type) or not callable(getattr(method, "infer", None)):
+        raise ValueError(
+            f"method={method!r} must be one of {METHODS} or an inference that works on the Gram matrix, such as "
+            "Laplace(regularised=False)"
+        )
 
 
 def _check_choice(name: str, value: str, allowed: tuple[str, ...]) -> None:

@@ -35,6 +35,10 @@ class Chaining:
         Sweeps through all variables at each link.
     n_chains : int
         Independent repetitions (at least 2, for the standard error).
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, section 5, below eq. 32.
     """
 
     representation: str = "eigenvector"
@@ -54,7 +58,12 @@ class Chaining:
 
 
 def chain(rng: np.random.Generator, K: Array, target: Target, settings: Chaining | None = None) -> EvidenceEstimate:
-    """Estimate ln of the prior average of the target's weight by chaining."""
+    """Estimate ln of the prior average of the target's weight by chaining.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, section 5, below eq. 32.
+    """
     settings = settings or Chaining()
     rows = _rows(target, len(K))
     moves, slope_is_f = _moves(K, settings.representation)

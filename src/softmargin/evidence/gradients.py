@@ -53,6 +53,11 @@ def naive_evidence(
         How carefully to anneal.
     random_state : int, RandomState, Generator or None
         Seed of the draws; None: other draws at every call.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eqs. 21 and 27; Gold & Sollich (2003), Model selection
+    for support vector machine classification, eqs. 18 to 20.
     """
     spectrum = Spectrum.of(K)
     reference = Reference.posterior(spectrum, EP().infer(K, y, likelihood, weight))
@@ -86,6 +91,10 @@ def normaliser(
         How carefully to anneal.
     random_state : int, RandomState, Generator or None
         Seed of the draws; None: other draws at every call.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eqs. 28 and 29.
     """
     target = normaliser_target(len(K), likelihood, kind, weight, n_examples)
     if target is None:

@@ -62,6 +62,10 @@ def input_weights(
     -------
     InputWeights
 
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, note 6 and eq. 29.
+
     Examples
     --------
     >>> import numpy as np

@@ -91,6 +91,11 @@ class EP(InferenceDefaults):
     Laplace : Faster, less accurate.
     HMC : Without a Gaussian approximation.
 
+    References
+    ----------
+    Gao, Gunn & Harris (2003), Mean field method for the support vector machine regression, eqs. 3.4 to 3.11: the fixed
+    point is theirs, the iteration is not.
+
     Examples
     --------
     >>> from softmargin import BayesianSVC

@@ -66,6 +66,11 @@ class HMC(InferenceDefaults):
     --------
     EP : The Gaussian approximation, for far less time.
 
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, section 4.2, eqs. 18 to 23;
+    Sollich (2002), Bayesian methods for support vector machines, eqs. 33 to 35.
+
     Examples
     --------
     >>> import numpy as np

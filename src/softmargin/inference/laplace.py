@@ -64,6 +64,11 @@ class Laplace(InferenceDefaults):
     EP : Closer to the truth.
     MAP : The mode alone.
 
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eqs. 31 and 32; Gold & Sollich (2003), Model selection
+    for support vector machine classification, eqs. 15 to 17.
+
     Examples
     --------
     >>> from softmargin.likelihoods import Hinge

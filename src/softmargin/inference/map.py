@@ -78,6 +78,12 @@ class MAP(InferenceDefaults):
     --------
     Laplace : The same mode, with a variance.
 
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eqs. 13 and 14; Gold & Sollich (2003), Model selection
+    for support vector machine classification, eqs. 3 to 5 and 7; Gao, Gunn & Harris (2003), Mean field method for the
+    support vector machine regression, eq. 2.7.
+
     Examples
     --------
     >>> from softmargin.likelihoods import Hinge

@@ -57,6 +57,11 @@ class MeanField(InferenceDefaults):
     --------
     EP : With the correlations of the latent values.
 
+    References
+    ----------
+    Gao, Gunn & Harris (2003), Mean field method for the support vector machine regression, section 4, eqs. 3.7, 3.10
+    and 3.11, and the exact derivative in the place of eq. 3.12.
+
     Examples
     --------
     >>> import numpy as np

@@ -80,6 +80,11 @@ class Variational(InferenceDefaults):
     --------
     EP : The default, usually closer to the truth.
 
+    References
+    ----------
+    Sollich (2000), Probabilistic methods for support vector machines, last paragraph of section 2 (page 355): the
+    optimal Gaussian has the covariance (D + K^-1)^-1 with a diagonal D.
+
     Examples
     --------
     >>> from softmargin import BayesianSVC

@@ -18,6 +18,7 @@ from softmargin.likelihoods.gaussian import Gaussian as Gaussian
 from softmargin.likelihoods.hinge import Hinge as Hinge
 from softmargin.likelihoods.integrals.gauss import LOG_SQRT_2PI as LOG_SQRT_2PI
 from softmargin.likelihoods.integrals.ratios import ratios as ratios
+from softmargin.likelihoods.integrals.superposition import Superposition as Superposition
 from softmargin.likelihoods.link import Link as Link
 from softmargin.likelihoods.link import SquaredLink as SquaredLink
 from softmargin.likelihoods.logistic import Logistic as Logistic

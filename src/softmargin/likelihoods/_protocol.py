@@ -113,8 +113,6 @@ class Likelihood(Protocol):
     """Whether `log_prob` has a continuous second derivative in f."""
     is_normalised: ClassVar[bool]
     """Whether p sums (integrates) to one over y."""
-    is_link: ClassVar[bool]
-    """Whether this is the normalised form of a loss, which estimators do not fit with."""
     slack_power: ClassVar[int | None]
     """p, where the loss is max(1 - y f, 0)^p / p."""
     param_units: ClassVar[dict[str, float]]

@@ -45,7 +45,6 @@ class Link(SigmoidDefaults):
 
     name: ClassVar[str] = "link"
     is_smooth: ClassVar[bool] = False
-    is_link: ClassVar[bool] = True
     _kind: ClassVar[int] = HINGE_LINK
 
     def odds(self, z: Array) -> tuple[Array, Array, Array]:
@@ -89,7 +88,6 @@ class SquaredLink(SigmoidDefaults):
     name: ClassVar[str] = "squared_link"
     # Its slope is continuous; Newton's method converges in spite of the jumps of its curvature at +-1.
     is_smooth: ClassVar[bool] = True
-    is_link: ClassVar[bool] = True
     _kind: ClassVar[int] = SQUARED_LINK
 
     def odds(self, z: Array) -> tuple[Array, Array, Array]:

@@ -26,7 +26,8 @@ class Logistic(SigmoidDefaults):
 
     References
     ----------
-    Sollich (2002), Bayesian methods for support vector machines, figure 8.
+    Sollich (2002), Bayesian methods for support vector machines, last paragraph of section 2, figure 8 and note 5: eq.
+    4 with the loss ln(1 + exp(-C z))/C and kappa = 1.
 
     Examples
     --------

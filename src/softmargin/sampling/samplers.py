@@ -1,6 +1,7 @@
 """The samplers as exchangeable parts: settings of their own, one interface, and the registry of their names."""
 
 from dataclasses import dataclass
+from math import ceil
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -55,6 +56,11 @@ class Rotation(Part):
         Angle of a trajectory; pi/2 turns velocity into position.
     jitter : float
         Relative random variation of the trajectory.
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, eqs. 21 to 23, with the Gaussian
+    part of the equations of motion solved exactly.
     """
 
     step_size: float | None = None
@@ -82,7 +88,13 @@ class Rotation(Part):
 
 @dataclass(frozen=True, repr=False)
 class Slice(Part):
-    """Elliptical slice sampling around the reference: nothing to set."""
+    """Elliptical slice sampling around the reference: nothing to set.
+
+    References
+    ----------
+    Murray, Adams & MacKay (2010), Elliptical slice sampling; the density is that of Sollich (2002), Bayesian methods
+    for support vector machines, eq. 35.
+    """
 
     name: ClassVar[str] = "slice"
     first_step: ClassVar[float] = 1.0
@@ -117,10 +129,16 @@ class Leapfrog(Part):
     trajectory : float or None
         Length of a trajectory in the time of eqs. 22 and 23, whatever the step size; None: `n_leapfrog` steps.
     inverse_C : bool
-        Whether to divide the length of a trajectory by C where C is larger than one: section 5.3.1's remedy for
-        gradients that vanish because no sample has a row within its margin.
+        Whether to divide the length of a trajectory by C, in steps that are no longer: the remedy of section 5.3.1 "for
+        large C" for gradients that vanish because no sample has a row within its margin. Where C is below one nothing
+        of the kind happens, and the length stays.
     jitter : float
         Relative random variation of the step size, against periodic orbits.
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, sections 4.2 and 5.3.1, eqs. 21 to
+    23.
 
     Examples
     --------
@@ -158,16 +176,19 @@ class Leapfrog(Part):
         self, rng: np.random.Generator, state: paper.State, reference: Reference, target: Target, size: float
     ) -> tuple[paper.State, paper.Info]:
         """See `Sampler.step`."""
-        steps = self.steps(target, size)
+        steps, size = self.plan(target, size)
         gram = reference.spectrum.gram
         return paper.step(rng, state, gram, target, size, n_leapfrog=steps, jitter=self.jitter)
 
-    def steps(self, target: Target, size: float) -> int:
-        """Return the number of leapfrog steps of a trajectory with this step size."""
+    def plan(self, target: Target, size: float) -> tuple[int, float]:
+        """Return the number of leapfrog steps of a trajectory, and their size."""
         steps = float(self.n_leapfrog) if self.trajectory is None else self.trajectory / size
-        if self.inverse_C:
-            steps /= max(float(getattr(getattr(target, "likelihood", None), "C", 1.0)), 1.0)
-        return min(max(round(steps), 1), MAX_LEAPFROG)
+        if not self.inverse_C:
+            return min(max(round(steps), 1), MAX_LEAPFROG), size
+        steps /= max(float(getattr(getattr(target, "likelihood", None), "C", 1.0)), 1.0)
+        # Whole steps of the very length: few are left of a trajectory at a large C.
+        whole = min(max(ceil(steps - 1e-9), 1), MAX_LEAPFROG)
+        return whole, size * min(steps / whole, 1.0)
 
     def whitened(self, state: paper.State, reference: Reference) -> Array:
         """See `Sampler.whitened`: z = K^1/2 f~ with f~ = K^-1 f."""

@@ -77,6 +77,10 @@ class ConditionalNormaliser:
         p(y given f), with its parameters.
     weight : ndarray of shape (n,), optional
         Weight of each row, its number of copies.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eq. 28.
     """
 
     likelihood: Any
@@ -107,6 +111,10 @@ class JointNormaliser:
         n, the number of training examples (the sum of their weights).
     weight : ndarray of shape (n_inputs,), optional
         How often each input of the sample counts in the average.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eq. 29.
     """
 
     likelihood: Any

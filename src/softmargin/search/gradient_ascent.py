@@ -51,6 +51,10 @@ class GradientAscent(Part):
     --------
     LBFGS : For criteria without sampling noise.
 
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, section 4.3, eqs. 18 and 20.
+
     Examples
     --------
     >>> from softmargin.search import PaperRule

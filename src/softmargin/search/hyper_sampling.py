@@ -52,6 +52,10 @@ class HyperparameterSampling(Part):
     --------
     LBFGS : One point in the place of samples.
 
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, eq. 16 and the text below it.
+
     Examples
     --------
     >>> from sklearn.datasets import make_moons

@@ -31,6 +31,10 @@ class LBFGS(Part):
     GradientAscent : For criteria that are sampled.
     RandomWalk : Without gradients.
 
+    References
+    ----------
+    Byrd, Lu, Nocedal & Zhu (1995), A limited memory algorithm for bound constrained optimization.
+
     Examples
     --------
     >>> from softmargin import BayesianSVC

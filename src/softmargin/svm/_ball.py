@@ -28,7 +28,12 @@ class Ball:
 
 
 def smallest_ball(K: Array) -> Ball:
-    """Find the ball from a Gram matrix of shape (n, n)."""
+    """Find the ball from a Gram matrix of shape (n, n).
+
+    References
+    ----------
+    Gold & Sollich (2003), Model selection for support vector machine classification, eq. 9: the radius R.
+    """
     d = np.ascontiguousarray(np.diag(K))
     mu = np.zeros(len(d))
     mu[np.argmax(d)] = 1.0

@@ -56,7 +56,8 @@ def kinked_curvature(
     fixed = at_kink(y, kink, mode.beta, mode.mean)
     off = likelihood.map_curvature(y, mode.mean, weight)
     above, below = (likelihood.map_curvature(y, y * z, weight) for z in (np.nextafter(1.0, 2.0), 1.0))
-    J = kink.jump
+    # At a large C the jump of the slope underflows: rows that are not at the kink must not divide by it.
+    J = np.where(fixed, kink.jump, 1.0)
     a = np.where(fixed, y * mode.beta - kink.slope, 0.5 * J)
     share, rise = a / J, below.precision - above.precision
     g = a * (1 - share)

@@ -80,9 +80,12 @@ def _direction(K: Array, slope: Array, beta: Array, f: Array, tau: Array) -> Arr
     return np.asarray(moved if refines else moved - beta, dtype=np.float64)
 
 
-def _signed_direction(K: Array, residual: Array, tau: Array) -> Array:
-    """Newton's step in beta with precisions of both signs: (I + T K) d = residual."""
-    return np.asarray(np.linalg.solve(np.eye(len(tau)) + tau[:, None] * K, residual), dtype=np.float64)
+def _signed_direction(K: Array, residual: Array, tau: Array) -> Array | None:
+    """Newton's step in beta with precisions of both signs: (I + T K) d = residual; None if that is singular."""
+    try:
+        return np.asarray(np.linalg.solve(np.eye(len(tau)) + tau[:, None] * K, residual), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return None
 
 
 def _gain(

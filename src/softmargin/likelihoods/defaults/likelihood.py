@@ -55,8 +55,6 @@ class LikelihoodDefaults(NoiseDefaults, Part):
     """Whether `log_prob` has a continuous second derivative in f, so that Newton's method finds its maxima."""
     is_normalised: ClassVar[bool] = True
     """Whether p sums (integrates) to one over y; if not, `log_v` and `d_log_v` give ln of the sum."""
-    is_link: ClassVar[bool] = False
-    """Whether this is the normalised form of a loss: for predictions and the link evidence, not a loss to fit with."""
     slack_power: ClassVar[int | None] = None
     """p, where the loss is max(1 - y f, 0)^p / p: what the criteria of the support vector machine are defined for."""
     param_units: ClassVar[dict[str, float]] = {}

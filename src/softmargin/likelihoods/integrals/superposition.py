@@ -17,10 +17,25 @@ from softmargin.likelihoods._protocol import Array
 
 
 class Superposition(NamedTuple):
-    """Gaussians N(m, s) with independent means and variances."""
+    """The epsilon-insensitive density as Gaussians N(m, s) with independent means and variances.
+
+    References
+    ----------
+    Sollich (2002), Bayesian methods for support vector machines, section 2; Pontil, Mukherjee & Girosi (1998), On the
+    noise model of support vector machine regression.
+
+    Examples
+    --------
+    >>> from softmargin.likelihoods import EpsilonInsensitive
+    >>> parts = EpsilonInsensitive(C=2.0, epsilon=0.5).superposition()
+    >>> parts, parts.edge, parts.mean_variance
+    (Superposition(C=2.0, epsilon=0.5), 0.25, 0.5)
+    """
 
     C: float
+    """Inverse scale of the tails."""
     epsilon: float
+    """Half-width of the flat top."""
 
     @property
     def edge(self) -> float:
