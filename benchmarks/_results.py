@@ -4,7 +4,6 @@ A row is found by its key, the fields in `KEY` (data set, rows, seed, method). A
 so a run can stop at any time and go on later; several runs may write to one file at once.
 """
 
-import fcntl
 import json
 import os
 import platform
@@ -71,8 +70,19 @@ def load(name: str, directory: Path = RESULTS) -> dict[Key, Row]:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     with path.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        try:
+            import fcntl
+        except ImportError:  # Windows, which tries ten times, a second apart
+            import msvcrt
+
+            msvcrt.locking(lock.fileno(), msvcrt.LK_LOCK, 1)
+            try:
+                yield
+            finally:
+                msvcrt.locking(lock.fileno(), msvcrt.LK_UNLCK, 1)
+        else:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
 
 def add(name: str, row: Row, directory: Path = RESULTS) -> None:
@@ -89,5 +99,5 @@ def add(name: str, row: Row, directory: Path = RESULTS) -> None:
         found = json.dumps(known | environment())
         text = f'{{"command": "python -m benchmarks {name}",\n"environment": {found},\n"rows": [\n'
         temporary = path.with_suffix(".tmp")
-        temporary.write_text(text + lines + "\n]}\n")
+        temporary.write_text(text + lines + "\n]}\n", newline="\n")
         os.replace(temporary, path)

@@ -103,6 +103,27 @@ print(hasattr(model, 'set_callbacks'), model.predict(X[:1]).shape)
     assert out.strip() == "False (1,)"
 
 
+POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "termios"}
+
+
+def imported_at_once(tree):
+    """The modules that a file imports when it is itself imported: not those inside functions."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module
+
+
+def test_no_file_needs_posix_to_be_imported():
+    root, found = Path(__file__).parents[1], []
+    for room in ("src", "tests", "benchmarks", "papers", "examples", "docs"):
+        for file in (root / room).rglob("*.py"):
+            names = imported_at_once(ast.parse(file.read_text(encoding="utf-8")))
+            found += [f"{file.name}: {name}" for name in names if name in POSIX_ONLY]
+    assert found == []
+
+
 def test_no_room_imports_what_is_private_to_another():
     root = Path(__file__).parents[1] / "src" / "softmargin"
     if not root.exists():
