@@ -89,7 +89,7 @@ def page() -> str:
 
 def other(path: Path) -> str:
     """The tables of any other command: those that a study keeps, or what its `summary` makes of its rows."""
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_text(encoding="utf-8"))
     if path.stem in RENDER:
         return ""
     if "tables" in content:
@@ -100,7 +100,7 @@ def other(path: Path) -> str:
 
 def versions() -> str:
     """Machine, packages and source of every command."""
-    found = {name: json.loads((RESULTS / f"{name}.json").read_text()) for name in RENDER if load(name)}
+    found = {name: json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8")) for name in RENDER if load(name)}
     names = list(dict.fromkeys(key for content in found.values() for key in content["environment"]))
     lines = [[key, *[content["environment"].get(key, "") for content in found.values()]] for key in names]
     commits = [
@@ -126,18 +126,18 @@ def renewed(text: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Every page with figures, as the tracked results want it."""
-    marked = [path for path in (README, *sorted((ROOT / "docs").rglob("*.md"))) if BLOCK.search(path.read_text())]
-    return {PAGE: page()} | {path: renewed(path.read_text()) for path in marked}
+    texts = {path: path.read_text(encoding="utf-8") for path in (README, *sorted((ROOT / "docs").rglob("*.md")))}
+    return {PAGE: page()} | {path: renewed(text) for path, text in texts.items() if BLOCK.search(text)}
 
 
 def main() -> None:
     """Write the pages, or check them."""
     wanted = pages()
     if "--check" in sys.argv:
-        stale = [path.name for path, text in wanted.items() if path.read_text() != text]
+        stale = [path.name for path, text in wanted.items() if path.read_text(encoding="utf-8") != text]
         sys.exit(f"{', '.join(stale)}: run python -m benchmarks report" if stale else 0)
     for path, text in wanted.items():
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8", newline="\n")
     if load("sizes"):
         sizes.draw(list(load("sizes").values()), PICTURE)
 

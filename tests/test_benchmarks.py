@@ -1,6 +1,7 @@
 """The benchmarks: resumable results, equal splits, paired differences, and pages that say what the results say."""
 
 import json
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -27,7 +28,7 @@ def test_pages_are_what_the_results_say():
     pages = report.pages()
     assert {path.name for path in pages} >= {"benchmarks.md", "README.md", "categories.md", "noise.md"}
     for path, text in pages.items():
-        assert path.read_text() == text, f"{path.name}: run python -m benchmarks report"
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run python -m benchmarks report"
 
 
 def test_a_page_with_a_wrong_figure_is_found():
@@ -113,6 +114,15 @@ def test_a_package_that_is_gone_keeps_its_version(tmp_path, monkeypatch):
         monkeypatch.setattr(_results, "environment", lambda packages=packages: packages)
         _results.add("trial", {"set": "a", "n": n, "seed": 0, "method": "peer"}, tmp_path)
     assert _results.parse((tmp_path / "trial.json").read_text())[0] == {"numpy": "2", "peer": "7"}
+
+
+def test_rows_are_added_under_a_lock_where_there_is_no_fcntl(tmp_path, monkeypatch):
+    calls = []
+    windows = SimpleNamespace(LK_LOCK=1, LK_UNLCK=0, locking=lambda number, mode, size: calls.append((mode, size)))
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", windows)
+    _results.add("trial", {"set": "a", "n": 1, "seed": 0, "method": "peer"}, tmp_path)
+    assert calls == [(1, 1), (0, 1)] and len(_results.load("trial", tmp_path)) == 1
 
 
 def test_no_fit_starts_when_the_time_is_up(tmp_path):
