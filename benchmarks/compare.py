@@ -24,11 +24,11 @@ def rows_at(where: str, name: str) -> list[Row]:
     """The rows of a command at a commit or in a directory."""
     if Path(where).is_dir():
         directory = RESULTS if where == "." else Path(where)
-        text = (directory / f"{name}.json").read_text()
+        text = (directory / f"{name}.json").read_text(encoding="utf-8")
     else:
         asked = ["git", "-C", str(RESULTS.parent), "show", f"{where}:./results/{name}.json"]
         text = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    return list(parse(text)[1].values())
+    return list(parse(text).values())
 
 
 def compared(old: list[Row], new: list[Row], columns: dict[str, int]) -> str:
@@ -39,7 +39,7 @@ def compared(old: list[Row], new: list[Row], columns: dict[str, int]) -> str:
         a = chosen(new, lambda row: row.get("group", "") == group and row["n"] == n)  # noqa: B023
         gaps = [difference(a, old, column) for column in columns]
         if gaps[0].sets:
-            cpu = ratio(a, old)
+            cpu = ratio(a, old, together=False)
             lines.append([group, n, gaps[0].sets, *[g.text(d) for g, d in zip(gaps, columns.values())], f"{cpu:.2f}"])
     text = table(["group", "rows", "sets", *[f"{c}, new - old (se)" for c in columns], "CPU, new / old"], lines)
     first = next(iter(columns))

@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-from benchmarks._results import RESULTS, load
+from benchmarks._results import RESULTS, Row, load, parse
 from benchmarks._tables import table
 from benchmarks.rendering import classification, regression, sizes, structure
 
@@ -95,20 +95,29 @@ def other(path: Path) -> str:
     if "tables" in content:
         return f"Command: `{content['command']}` at commit {content['commit']}.\n\n" + "\n".join(content["tables"])
     summary = getattr(importlib.import_module(f"benchmarks.{path.stem}"), "summary", None)
-    return f"Command: `{content['command']}`.\n\n{summary(content['rows'])}" if summary else ""
+    rows = list(parse(path.read_text(encoding="utf-8")).values()) if summary else []
+    return f"Command: `{content['command']}`.\n\n{summary(rows)}" if summary else ""
 
 
 def versions() -> str:
-    """Machine, packages and source of every command."""
-    found = {name: json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8")) for name in RENDER if load(name)}
-    names = list(dict.fromkeys(key for content in found.values() for key in content["environment"]))
-    lines = [[key, *[content["environment"].get(key, "") for content in found.values()]] for key in names]
-    commits = [
-        ", ".join(sorted({f"{row['method']}: {row['commit']}" for row in content["rows"] if "commit" in row}))
-        for content in found.values()
-    ]
-    seeds = [", ".join(str(s) for s in sorted({row["seed"] for row in content["rows"]})) for content in found.values()]
-    return table(["", *found], [*lines, ["commit", *commits], ["seeds", *seeds]])
+    """Day, machine, packages, source and seeds of every command; a column for each environment of its fits."""
+    columns = [column for name in RENDER for column in _environments(name, list(load(name).values()))]
+    names = dict.fromkeys(key for _, found in columns for key in found)
+    lines = [[name, *(found.get(name, "") for _, found in columns)] for name in names]
+    return table(["", *(title for title, _ in columns)], lines)
+
+
+def _environments(name: str, rows: list[Row]) -> list[tuple[str, dict[str, str]]]:
+    apart: dict[str, list[Row]] = {}
+    for row in rows:
+        apart.setdefault(json.dumps(row["environment"]), []).append(row)
+    found = []
+    for key in sorted(apart, key=lambda key: json.loads(key).get("day", "")):
+        commits = sorted({f"{row['method']}: {row['commit']}" for row in apart[key] if "commit" in row})
+        seeds = sorted({int(str(row["seed"])) for row in apart[key]})
+        more = {"fits": str(len(apart[key])), "commit": ", ".join(commits), "seeds": ", ".join(map(str, seeds))}
+        found.append((name, more | json.loads(key)))
+    return found
 
 
 def block(name: str) -> str:

@@ -14,6 +14,7 @@ pytest.importorskip("benchmarks")
 from benchmarks import _paired, _results, _runner, compare, report
 from benchmarks.__main__ import commands, summary
 from benchmarks.rendering import sizes
+from benchmarks.rendering._methods import Column, against_ours
 from benchmarks.sets import CLASSIFICATION, REGRESSION, split_of, takes_part
 
 ROOT = Path(__file__).parent.parent
@@ -81,9 +82,9 @@ def test_tracked_results_can_be_read(name):
     path = _results.RESULTS / f"{name}.json"
     if not path.exists():
         pytest.skip("not run yet")
-    environment, rows = _results.parse(path.read_text())
+    rows = _results.parse(path.read_text())
     assert len(rows) == len(json.loads(path.read_text())["rows"]) > 0
-    assert {"python", "machine", "numpy", "scikit-learn"} <= set(environment)
+    assert all({"python", "machine", "numpy", "scikit-learn"} <= set(row["environment"]) for row in rows.values())
     assert all("commit" in row for row in rows.values() if str(row["method"]).startswith("softmargin"))
 
 
@@ -109,11 +110,34 @@ def test_rows_are_kept_replaced_and_skipped(tmp_path):
     assert not list(tmp_path.glob("*.tmp"))
 
 
-def test_a_package_that_is_gone_keeps_its_version(tmp_path, monkeypatch):
-    for n, packages in ((1, {"numpy": "1", "peer": "7"}), (2, {"numpy": "2"})):
-        monkeypatch.setattr(_results, "environment", lambda packages=packages: packages)
+def test_a_row_keeps_what_it_was_measured_with(tmp_path, monkeypatch):
+    older, newer = {"day": "2026-01-01", "numpy": "1", "peer": "7"}, {"day": "2026-01-02", "numpy": "2"}
+    for n, found in ((1, older), (2, newer), (3, newer), (4, older)):
+        monkeypatch.setattr(_results, "environment", lambda found=found: found)
         _results.add("trial", {"set": "a", "n": n, "seed": 0, "method": "peer"}, tmp_path)
-    assert _results.parse((tmp_path / "trial.json").read_text())[0] == {"numpy": "2", "peer": "7"}
+    text = (tmp_path / "trial.json").read_text()
+    assert json.loads(text)["environments"] == [older, newer]
+    rows = _results.parse(text).values()
+    assert {row["n"]: row["environment"] for row in rows} == {1: older, 2: newer, 3: newer, 4: older}
+    assert _results.render("trial", list(rows)) == text
+
+
+def test_a_file_that_names_one_environment_is_read_and_added_to(tmp_path):
+    path = tmp_path / "trial.json"
+    old = {"set": "a", "n": 1, "seed": 0, "method": "peer"}
+    path.write_text(json.dumps({"command": "", "environment": {"numpy": "1"}, "rows": [old]}))
+    assert list(_results.load("trial", tmp_path).values()) == [old | {"environment": {"numpy": "1"}}]
+    _results.add("trial", old | {"n": 2}, tmp_path)
+    assert [row["environment"]["numpy"] == "1" for row in _results.load("trial", tmp_path).values()] == [True, False]
+
+
+def test_cpu_times_of_different_days_make_no_ratio():
+    ours, its = [row("s", "a", 0, cpu=8.0, environment={"day": "1"})], [row("s", "b", 0, environment={"day": "2"})]
+    assert np.isnan(_paired.ratio(ours, its)) and _paired.ratio_text(ours, its) == ""
+    assert _paired.ratio(ours, its, together=False) == pytest.approx(8.0)
+    rows = [r | {"method": m} for r, m in zip([*ours, *its], ("softmargin", "peer"))]
+    line = against_ours(rows, [Column("log_loss", "log loss", 2)], ["softmargin", "peer"]).splitlines()[-1]
+    assert line == "| peer | 1 | 0.00 | 0/0 |  |  |"
 
 
 def test_rows_are_added_under_a_lock_where_there_is_no_fcntl(tmp_path, monkeypatch):

@@ -1,6 +1,6 @@
 """Tables of ``python -m benchmarks classification``."""
 
-from benchmarks._paired import chosen, difference, ratio
+from benchmarks._paired import chosen, difference, ratio_text
 from benchmarks._results import Row
 from benchmarks._runner import OURS
 from benchmarks._tables import table
@@ -48,7 +48,7 @@ def summary(rows: list[Row]) -> str:
             its = chosen(held, lambda row: row["method"] == name and test(row))  # noqa: B023
             ours = chosen(held, lambda row: row["method"] == OURS and test(row))  # noqa: B023
             loss, error = difference(its, ours, "log_loss"), difference(its, ours, "error")
-            cells += [loss.text(3), error.text(1), f"{ratio(its, ours):.2g}" if loss.sets else ""]
+            cells += [loss.text(3), error.text(1), ratio_text(its, ours)]
             counts.append(loss.sets)
         lines.append([f"{name} ({counts[0]} and {counts[1]} sets)", *cells])
     header = [f"{what}, {kind}" for kind in ("2 classes", "more") for what in ("log loss", "error points", "CPU ratio")]
