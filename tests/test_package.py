@@ -119,6 +119,17 @@ def test_the_page_on_compatibility_names_the_floors_of_the_project():
     assert listed == floors
 
 
+@pytest.mark.skipif(not (ROOT / "CITATION.cff").exists(), reason="an installed package has no citation")
+def test_citation_changelog_and_package_agree_on_version_and_date():
+    import softmargin
+
+    cited, changes = ((ROOT / name).read_text(encoding="utf-8") for name in ("CITATION.cff", "CHANGELOG.md"))
+    version, day = (re.search(rf'^{key}: "?([\d.-]+)', cited, re.MULTILINE)[1] for key in ("version", "date-released"))
+    released = re.findall(r"^## ([\d.]+) \(([\d-]+)\)$", changes, re.MULTILINE)
+    assert version == softmargin.__version__ and (version, day) == released[0]
+    assert released == sorted(released, reverse=True)
+
+
 POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "termios"}
 
 
