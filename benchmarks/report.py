@@ -1,4 +1,4 @@
-"""Render docs/benchmarks.md, tables of the README and of other pages, and the picture of sizes from tracked results.
+"""Render docs/benchmarks.md, tables of README, paper and other pages, and the picture of sizes from tracked results.
 
 A page holds what a command's results say between the marks ``<!-- benchmarks NAME: begin -->`` and
 ``<!-- benchmarks NAME: end -->``.
@@ -19,6 +19,7 @@ from benchmarks.rendering import classification, regression, sizes, structure
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "benchmarks.md"
 README = ROOT / "README.md"
+PAPER = ROOT / "paper" / "paper.md"
 PICTURE = ROOT / "docs" / "_static" / "sizes.png"
 BLOCK = re.compile(r"(<!-- benchmarks (\w+): begin -->\n).*?(<!-- benchmarks \2: end -->)", re.DOTALL)
 
@@ -148,7 +149,8 @@ def renewed(text: str) -> str:
 
 def pages() -> dict[Path, str]:
     """Every page with figures, as the tracked results want it."""
-    texts = {path: path.read_text(encoding="utf-8") for path in (README, *sorted((ROOT / "docs").rglob("*.md")))}
+    found = (README, PAPER, *sorted((ROOT / "docs").rglob("*.md")))
+    texts = {path: path.read_text(encoding="utf-8") for path in found}
     return {PAGE: page()} | {path: renewed(text) for path, text in texts.items() if BLOCK.search(text)}
 
 

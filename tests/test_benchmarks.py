@@ -27,7 +27,7 @@ def row(name, method, value, *, n=100, seed=0, split=1, cpu=1.0, **others):
 
 def test_pages_are_what_the_results_say():
     pages = report.pages()
-    assert {path.name for path in pages} >= {"benchmarks.md", "README.md", "categories.md", "noise.md"}
+    assert {path.name for path in pages} >= {"benchmarks.md", "README.md", "paper.md", "categories.md", "noise.md"}
     for path, text in pages.items():
         assert path.read_text(encoding="utf-8") == text, f"{path.name}: run python -m benchmarks report"
 
