@@ -11,7 +11,7 @@ from matplotlib import pyplot
 
 # They live beside the package, not in it.
 pytest.importorskip("benchmarks")
-from benchmarks import _paired, _results, _runner, compare, report
+from benchmarks import _paired, _process, _results, _runner, compare, report
 from benchmarks.__main__ import commands, summary
 from benchmarks.rendering import sizes
 from benchmarks.rendering._methods import Column, against_ours
@@ -154,6 +154,17 @@ def test_rows_are_added_under_a_lock_where_there_is_no_fcntl(tmp_path, monkeypat
     monkeypatch.setitem(sys.modules, "msvcrt", windows)
     _results.add("trial", {"set": "a", "n": 1, "seed": 0, "method": "peer"}, tmp_path)
     assert calls == [(1, 1), (0, 1)] and len(_results.load("trial", tmp_path)) == 1
+
+
+def test_peak_memory_is_asked_for_where_it_is_known(monkeypatch):
+    monkeypatch.setitem(sys.modules, "resource", SimpleNamespace(RUSAGE_SELF=0, getrusage=lambda who: usage))
+    usage = SimpleNamespace(ru_maxrss=300 * 2**20)
+    for system, megabytes in (("darwin", 300), ("linux", 300 * 2**10)):
+        monkeypatch.setattr(sys, "platform", system)
+        assert _process.peak_megabytes() == megabytes
+    monkeypatch.setitem(sys.modules, "resource", None)
+    with pytest.raises(OSError, match="Linux or macOS"):
+        _process.limit_cpu(1)
 
 
 def test_no_fit_starts_when_the_time_is_up(tmp_path):
