@@ -105,7 +105,7 @@ def lint(session: nox.Session) -> None:
 def workflows(session: nox.Session) -> None:
     """Check the workflows for what an attacker could use, and the project against Scientific Python's list."""
     session.install("zizmor", "sp-repo-review[cli]")
-    session.run("zizmor", "--offline", ".github")
+    session.run("zizmor", "--offline", "--persona=auditor", ".github")
     session.run("repo-review", ".")
 
 

@@ -22,7 +22,7 @@ def commands() -> dict[str, str]:
 def summary(module: str) -> str:
     """The first line of a module's docstring, read without importing it."""
     path = HERE.parent / (module.replace(".", "/") + ".py")
-    return (ast.get_docstring(ast.parse(path.read_text())) or "").splitlines()[0]
+    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").splitlines()[0]
 
 
 def main() -> None:

@@ -18,8 +18,9 @@ class Difference(NamedTuple):
     sets: int
 
     def text(self, digits: int) -> str:
-        """The mean with its standard error in brackets."""
-        return f"{self.mean:+.{digits}f} ({self.se:.{digits}f})" if self.sets else ""
+        """The mean, with its standard error in brackets if there are several sets."""
+        error = f" ({self.se:.{digits}f})" if self.sets > 1 else ""
+        return f"{self.mean:+.{digits}f}{error}" if self.sets else ""
 
 
 def usable(row: Row | None, column: str) -> bool:
@@ -36,11 +37,11 @@ def by_set(rows: Iterable[Row], column: str, *, log: bool = False) -> dict[tuple
     return {key: float(np.mean(values)) for key, values in found.items()}
 
 
-def common(a: Iterable[Row], b: Iterable[Row], column: str) -> tuple[list[Row], list[Row]]:
-    """The rows of both that stand on the same split and have the column."""
+def common(a: Iterable[Row], b: Iterable[Row], column: str, *, together: bool = False) -> tuple[list[Row], list[Row]]:
+    """The rows of both that stand on the same split and have the column; `together`: of one day and machine too."""
 
     def place(row: Row) -> tuple[object, ...]:
-        return row["set"], row["n"], row["seed"], row.get("split")
+        return row["set"], row["n"], row["seed"], row.get("split"), str(row.get("environment")) if together else ""
 
     left = {place(row): row for row in a if usable(row, column)}
     right = {place(row): row for row in b if usable(row, column)}
@@ -48,9 +49,11 @@ def common(a: Iterable[Row], b: Iterable[Row], column: str) -> tuple[list[Row], 
     return [left[key] for key in places], [right[key] for key in places]
 
 
-def difference(a: Iterable[Row], b: Iterable[Row], column: str, *, log: bool = False) -> Difference:
+def difference(
+    a: Iterable[Row], b: Iterable[Row], column: str, *, log: bool = False, together: bool = False
+) -> Difference:
     """a - b, paired; the numbers of rows of one data set are averaged first, since they are not independent."""
-    left, right = (by_set(rows, column, log=log) for rows in common(a, b, column))
+    left, right = (by_set(rows, column, log=log) for rows in common(a, b, column, together=together))
     gaps: dict[object, list[float]] = {}
     for key in left:
         gaps.setdefault(key[0], []).append(left[key] - right[key])
@@ -61,9 +64,15 @@ def difference(a: Iterable[Row], b: Iterable[Row], column: str, *, log: bool = F
     return Difference(float(values.mean()), se, int((values < 0).sum()), int((values > 0).sum()), len(values))
 
 
-def ratio(a: Iterable[Row], b: Iterable[Row], column: str = "cpu") -> float:
-    """Geometric mean of a / b over data sets."""
-    return float(np.exp(difference(a, b, column, log=True).mean))
+def ratio(a: Iterable[Row], b: Iterable[Row], column: str = "cpu", *, together: bool = True) -> float:
+    """Geometric mean of a / b over data sets, of fits of one day and machine unless `together` is false."""
+    return float(np.exp(difference(a, b, column, log=True, together=together).mean))
+
+
+def ratio_text(a: Iterable[Row], b: Iterable[Row]) -> str:
+    """The ratio of CPU times, or nothing where no two fits were measured together."""
+    found = ratio(a, b)
+    return "" if np.isnan(found) else f"{found:.2g}"
 
 
 def mean(rows: Iterable[Row], column: str) -> float:

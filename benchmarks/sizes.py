@@ -6,7 +6,6 @@ than --limit CPU seconds is stopped and noted, and that method gets no larger pr
 """
 
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.datasets import make_friedman1
 
+from benchmarks._process import limit_cpu, peak_megabytes
 from benchmarks._results import Row, load
 from benchmarks._runner import OURS, ask, choose, parser, run
 from benchmarks.methods._classifiers import CLASSIFIERS
@@ -116,8 +116,7 @@ def measure(problem: str, method: str, n: int, seed: int) -> Row:
     model, start = make(problem, method, seed), time.process_time()
     model.fit(X, y)
     cpu = time.process_time() - start
-    # Before the prediction: this is the fit's memory (kilobytes on Linux).
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    memory = peak_megabytes()  # before the prediction: the fit's
     new, truth = PROBLEMS[problem](N_TEST, 10_000 + seed)
     value, again = loss(problem, model, new, truth), time.process_time()
     row: Row = {"loss": round(value, 5), "cpu": round(cpu, 3), "memory": round(memory)}
@@ -146,7 +145,7 @@ def child(limit: str, problem: str, method: str, n: str, seed: str) -> None:
     from threadpoolctl import threadpool_limits
 
     seconds = int(float(limit))
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    limit_cpu(seconds)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         print(json.dumps(measure(problem, method, int(n), int(seed))))

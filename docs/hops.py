@@ -46,7 +46,7 @@ class Hop(NamedTuple):
 
 def layers() -> dict[str, int]:
     """The height of every room, from the contract of import-linter."""
-    contracts = tomllib.loads(PROJECT.read_text())["tool"]["importlinter"]["contracts"]
+    contracts = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
     rows = reversed(contracts[0]["layers"])
     return {room.strip().removeprefix("softmargin."): n for n, row in enumerate(rows) for room in row.split("|")}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = (Path(__file__).parents[1] / "docs/api.rst").read_text()
+PAGE = (Path(__file__).parents[1] / "docs/api.rst").read_text(encoding="utf-8")
 ROOMS = [
     "softmargin", "softmargin.comparison", "softmargin.criteria", "softmargin.datasets", "softmargin.displays",
     "softmargin.evidence", "softmargin.inference", "softmargin.inference.low_rank", "softmargin.inference.sites",

@@ -1,6 +1,7 @@
 """The benchmarks: resumable results, equal splits, paired differences, and pages that say what the results say."""
 
 import json
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,9 +11,10 @@ from matplotlib import pyplot
 
 # They live beside the package, not in it.
 pytest.importorskip("benchmarks")
-from benchmarks import _paired, _results, _runner, compare, report
+from benchmarks import _paired, _process, _results, _runner, compare, report
 from benchmarks.__main__ import commands, summary
 from benchmarks.rendering import sizes
+from benchmarks.rendering._methods import Column, against_ours
 from benchmarks.sets import CLASSIFICATION, REGRESSION, split_of, takes_part
 
 ROOT = Path(__file__).parent.parent
@@ -25,9 +27,9 @@ def row(name, method, value, *, n=100, seed=0, split=1, cpu=1.0, **others):
 
 def test_pages_are_what_the_results_say():
     pages = report.pages()
-    assert {path.name for path in pages} >= {"benchmarks.md", "README.md", "categories.md", "noise.md"}
+    assert {path.name for path in pages} >= {"benchmarks.md", "README.md", "paper.md", "categories.md", "noise.md"}
     for path, text in pages.items():
-        assert path.read_text() == text, f"{path.name}: run python -m benchmarks report"
+        assert path.read_text(encoding="utf-8") == text, f"{path.name}: run python -m benchmarks report"
 
 
 def test_a_page_with_a_wrong_figure_is_found():
@@ -75,14 +77,21 @@ def test_sizes_show_a_density_where_a_method_has_one():
     assert "| 100 | 1 / 300 / 0.5000 / -1.2346 | 1 / 300 / 0.5000 |" in text
 
 
+def test_sizes_say_which_fit_was_ended():
+    fit = {"set": "binary", "n": 100, "cpu": 1.0, "memory": 300, "loss": 0.5}
+    slow = {"set": "binary", "n": 200, "method": "grid SVC", "failed": "more than 170 CPU s"}
+    text = sizes.render([fit | {"method": "softmargin"}, fit | {"method": "grid SVC"}, slow])
+    assert "| 200 |  | more than 170 CPU s |" in text
+
+
 @pytest.mark.parametrize("name", ["categories", "classification", "messy", "noise", "regression", "sizes", "structure"])
 def test_tracked_results_can_be_read(name):
     path = _results.RESULTS / f"{name}.json"
     if not path.exists():
         pytest.skip("not run yet")
-    environment, rows = _results.parse(path.read_text())
+    rows = _results.parse(path.read_text())
     assert len(rows) == len(json.loads(path.read_text())["rows"]) > 0
-    assert {"python", "machine", "numpy", "scikit-learn"} <= set(environment)
+    assert all({"python", "machine", "numpy", "scikit-learn"} <= set(row["environment"]) for row in rows.values())
     assert all("commit" in row for row in rows.values() if str(row["method"]).startswith("softmargin"))
 
 
@@ -108,11 +117,54 @@ def test_rows_are_kept_replaced_and_skipped(tmp_path):
     assert not list(tmp_path.glob("*.tmp"))
 
 
-def test_a_package_that_is_gone_keeps_its_version(tmp_path, monkeypatch):
-    for n, packages in ((1, {"numpy": "1", "peer": "7"}), (2, {"numpy": "2"})):
-        monkeypatch.setattr(_results, "environment", lambda packages=packages: packages)
+def test_a_row_keeps_what_it_was_measured_with(tmp_path, monkeypatch):
+    older, newer = {"day": "2026-01-01", "numpy": "1", "peer": "7"}, {"day": "2026-01-02", "numpy": "2"}
+    for n, found in ((1, older), (2, newer), (3, newer), (4, older)):
+        monkeypatch.setattr(_results, "environment", lambda found=found: found)
         _results.add("trial", {"set": "a", "n": n, "seed": 0, "method": "peer"}, tmp_path)
-    assert _results.parse((tmp_path / "trial.json").read_text())[0] == {"numpy": "2", "peer": "7"}
+    text = (tmp_path / "trial.json").read_text()
+    assert json.loads(text)["environments"] == [older, newer]
+    rows = _results.parse(text).values()
+    assert {row["n"]: row["environment"] for row in rows} == {1: older, 2: newer, 3: newer, 4: older}
+    assert _results.render("trial", list(rows)) == text
+
+
+def test_a_file_that_names_one_environment_is_read_and_added_to(tmp_path):
+    path = tmp_path / "trial.json"
+    old = {"set": "a", "n": 1, "seed": 0, "method": "peer"}
+    path.write_text(json.dumps({"command": "", "environment": {"numpy": "1"}, "rows": [old]}))
+    assert list(_results.load("trial", tmp_path).values()) == [old | {"environment": {"numpy": "1"}}]
+    _results.add("trial", old | {"n": 2}, tmp_path)
+    assert [row["environment"]["numpy"] == "1" for row in _results.load("trial", tmp_path).values()] == [True, False]
+
+
+def test_cpu_times_of_different_days_make_no_ratio():
+    ours, its = [row("s", "a", 0, cpu=8.0, environment={"day": "1"})], [row("s", "b", 0, environment={"day": "2"})]
+    assert np.isnan(_paired.ratio(ours, its)) and _paired.ratio_text(ours, its) == ""
+    assert _paired.ratio(ours, its, together=False) == pytest.approx(8.0)
+    rows = [r | {"method": m} for r, m in zip([*ours, *its], ("softmargin", "peer"))]
+    line = against_ours(rows, [Column("log_loss", "log loss", 2)], ["softmargin", "peer"]).splitlines()[-1]
+    assert line == "| peer | 1 | 0.00 | 0/0 |  |  |"
+
+
+def test_rows_are_added_under_a_lock_where_there_is_no_fcntl(tmp_path, monkeypatch):
+    calls = []
+    windows = SimpleNamespace(LK_LOCK=1, LK_UNLCK=0, locking=lambda number, mode, size: calls.append((mode, size)))
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    monkeypatch.setitem(sys.modules, "msvcrt", windows)
+    _results.add("trial", {"set": "a", "n": 1, "seed": 0, "method": "peer"}, tmp_path)
+    assert calls == [(1, 1), (0, 1)] and len(_results.load("trial", tmp_path)) == 1
+
+
+def test_peak_memory_is_asked_for_where_it_is_known(monkeypatch):
+    monkeypatch.setitem(sys.modules, "resource", SimpleNamespace(RUSAGE_SELF=0, getrusage=lambda who: usage))
+    usage = SimpleNamespace(ru_maxrss=300 * 2**20)
+    for system, megabytes in (("darwin", 300), ("linux", 300 * 2**10)):
+        monkeypatch.setattr(sys, "platform", system)
+        assert _process.peak_megabytes() == megabytes
+    monkeypatch.setitem(sys.modules, "resource", None)
+    with pytest.raises(OSError, match="Linux or macOS"):
+        _process.limit_cpu(1)
 
 
 def test_no_fit_starts_when_the_time_is_up(tmp_path):
@@ -158,6 +210,15 @@ def test_compare_says_what_moved():
     text = compare.compared(old, new, compare.COLUMNS["classification"])
     assert "| confirmation | 100 | 3 | -0.0333 (0.0882) | -1.00 (0.00) | +0.0000 (0.0000) | 2.00 |" in text
     assert text.index("| a | 100 | 0.5000 | 0.3000 |") < text.index("| c | 100 | 0.5000 | 0.6000 |")
+
+
+@pytest.mark.parametrize("name", list(compare.COLUMNS))
+def test_compare_knows_the_columns_of_a_command(name):
+    rows = [r for r in compare.rows_at(".", name) if r["method"] == "softmargin"]
+    first = next(iter(compare.COLUMNS[name]))
+    new = [r | {c: r[c] + 1 for c in compare.COLUMNS[name] if c in r} for r in rows]
+    text = compare.compared(rows, new, compare.COLUMNS[name], compare.GROUPS.get(name, "group"))
+    assert "+1.0" in text and f"{first}, new - old (se)" in text
 
 
 def test_groups_share_no_set_and_splits_are_fixed():

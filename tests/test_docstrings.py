@@ -16,7 +16,7 @@ from softmargin.search import SEARCHES
 
 validate = pytest.importorskip("numpydoc.validate").validate
 
-PAGE = (Path(__file__).parents[1] / "docs/api.rst").read_text()
+PAGE = (Path(__file__).parents[1] / "docs/api.rst").read_text(encoding="utf-8")
 # There is one, with known sections in their order; it names no parameter that does not exist, in the order of the
 # signature, and gives each a type and a description.
 EVERYWHERE = {"GL03", "GL06", "GL07", "GL08", "SS01", "SS03", "PR02", "PR03", "PR04", "PR07", "RT03"}

@@ -19,7 +19,10 @@ KNOWN = {
     "README.md": VERSIONS | {"95 %"},  # the level of an interval
     "architecture.md": {"25", "60"},  # the most hops, the rows of the fit that is traced: tests/test_hops.py
     "categories.md": {"255"},  # values of a column, a limit in the code
-    "cli.md": {"3", "4", "130"},  # exit codes
+    "CONTRIBUTING.md": {"60", "300", "40"}  # lines of a file or function
+    | {"100,000", "96"}  # problems of `make fuzz` and of the tests
+    | {"10,000", "20"},  # fits and mebibytes of tests/soak.py
+    "cli.md": {"3", "4", "130"} | {"20,000"},  # exit codes; columns, a limit in the code
     "guide.md": {"3.1", "3.4", "3.6", "3.7", "3.11", "4.1", "4.3"}  # equations
     | {"20", "8", "50 times", "200,000", "100,000"},  # limits in the code
     "imbalanced.md": {"8 %", "3"},  # examples of a probability and a weight
@@ -28,7 +31,7 @@ KNOWN = {
     "noise.md": {"1.5", "80 %"} | {"3", "6", "9", "133"},  # constants of the method, a level; seeds, rows of a set
     "stack.md": {"400"},  # rows of a trial that is not kept
     "structure.md": {"20"},  # inputs, a constant of the method
-    "troubleshooting.md": {"20"},  # robust standard deviations, a constant of the method
+    "troubleshooting.md": {"20", "1,000"},  # robust standard deviations, a bound of C: constants of the method
     "tutorial.md": {"2.2", "3.7", "3.11", "5.3"},  # equations
     "why.md": VERSIONS,
 }
@@ -40,34 +43,41 @@ CITED = re.compile(
     r"(?:,? (?:and |to )?\d[\d.]*(?:-\d+)?)+"
 )
 FEW = {"0", "1", "2"}
+SINGLE = ("README.md", "CONTRIBUTING.md", "paper/paper.md")
 PAGES = [
     path
-    for path in (ROOT / "README.md", ROOT / "paper" / "paper.md", *sorted((ROOT / "docs").rglob("*.md")))
+    for path in (*(ROOT / name for name in SINGLE), *sorted((ROOT / "docs").rglob("*.md")))
     if path.exists() and not {"gallery", "_build"} & set(path.parts) and path.name not in NUMBERS_OF_OTHERS | GENERATED
 ]
 
 
+COUNTS = re.compile(r"(?:^|_)(?:rows|rank|above|inducing|sample|reservoir|subset|from)$")
+
+
 def constants(record: Any) -> Iterator[float]:
-    """Every number of the policy."""
+    """Every constant of the policy that counts rows, ranks or inducing points."""
     for field in dataclasses.fields(record):
         value = getattr(record, field.name)
         for item in value if isinstance(value, tuple) else (value,):
             if dataclasses.is_dataclass(item):
                 yield from constants(item)
-            elif isinstance(item, int | float):
+            elif isinstance(item, int | float) and COUNTS.search(field.name):
                 yield item
 
 
 THRESHOLDS = {f"{int(value):,}" for value in constants(POLICY) if value == int(value) and value >= 100}
 """Rows, ranks and inducing points at which the defaults change: pages must say what the code does."""
+OF_ROWS = re.compile(r"\b(?:rows?|ranks?|points)\b")
+"""What a paragraph speaks of that may name such a threshold."""
 
 
 def prose(text: str) -> str:
-    """The words of a page: no code, formulas, addresses, nor what the report writes."""
+    """The words of a page: no code, formulas, addresses, numbers of a list, nor what the report writes."""
     text = re.sub(r"<!-- benchmarks (\w+): begin -->.*?<!-- benchmarks \1: end -->", "", text, flags=re.DOTALL)
     text = re.sub(r"\A---\n.*?^---", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"`[^`]*`|\]\([^)]*\)", "", text)
+    text = re.sub(r"^\d+\. ", "", text, flags=re.MULTILINE)
     text = re.sub(r"^:+(?:\{|\w+:).*$", "", text, flags=re.MULTILINE)
     return re.sub(r"\$\$.*?\$\$|\$[^$]*\$", "", text, flags=re.DOTALL)
 
@@ -75,8 +85,11 @@ def prose(text: str) -> str:
 def figures(text: str) -> list[str]:
     """Figures in the words of a page, and integers that no citation and no threshold of the policy explains."""
     words = prose(text)
-    found = INTEGER.findall(CITED.sub("", YEAR.sub("", words)))
-    return FIGURE.findall(words) + [number for number in found if number not in FEW | THRESHOLDS]
+    found = []
+    for paragraph in re.split(r"\n\s*\n", CITED.sub("", YEAR.sub("", words))):
+        explained = FEW | (THRESHOLDS if OF_ROWS.search(paragraph) else set())
+        found += [number for number in INTEGER.findall(paragraph) if number not in explained]
+    return FIGURE.findall(words) + found
 
 
 @pytest.mark.skipif(not PAGES, reason="an installed package has no pages")
@@ -98,3 +111,6 @@ def test_a_typed_count_is_found():
     # A threshold that the code no longer has.
     assert figures(f"Above {POLICY.size.sparse_above:,} rows") == []
     assert figures(f"Above {POLICY.size.sparse_above + 1:,} rows") == [f"{POLICY.size.sparse_above + 1:,}"]
+    # A number of rows that explains no number of wins, and a bound of the search that is no number of rows.
+    assert figures(f"It wins on {POLICY.size.dense_rows} problems") == [f"{POLICY.size.dense_rows}"]
+    assert figures("Above 100,000 rows") == ["100,000"]

@@ -18,7 +18,7 @@ PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def blocks(page):
-    return PYTHON.findall((ROOT / page).read_text())
+    return PYTHON.findall((ROOT / page).read_text(encoding="utf-8"))
 
 
 def reader():

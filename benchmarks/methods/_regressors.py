@@ -129,19 +129,42 @@ class CatBoost(Normal):
         return self.unit[0] + self.unit[1] * mean, self.unit[1] * np.sqrt(variance)
 
 
-class CatBoostCV(Normal):
-    """CatBoost with its default loss; one sd from its cross-validated residuals."""
+class WithResiduals(Normal):
+    """A regressor that `make` makes with a seed; one sd from its 5-fold cross-validated residuals."""
+
+    def __init__(self, seed: int, make: Callable[[int], Any]) -> None:
+        super().__init__(seed)
+        self.make = make
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> None:
-        from catboost import CatBoostRegressor
-
-        made = CatBoostRegressor(random_seed=self.seed, thread_count=1, verbose=False, allow_writing_files=False)
         folds = KFold(5, shuffle=True, random_state=self.seed)
-        self.std = np.std(y - cross_val_predict(made, X, y, cv=folds))
-        self.model = made.fit(X, y)
+        self.std = np.std(y - cross_val_predict(self.make(self.seed), X, y, cv=folds))
+        self.model = self.make(self.seed).fit(X, y)
 
     def moments(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self.model.predict(X), np.full(X.shape[0], self.std)
+
+
+def catboost(seed: int) -> Any:
+    from catboost import CatBoostRegressor
+
+    return CatBoostRegressor(random_seed=seed, thread_count=1, verbose=False, allow_writing_files=False)
+
+
+def lightgbm(seed: int) -> Any:
+    from lightgbm import LGBMRegressor
+
+    return LGBMRegressor(random_state=seed, n_jobs=1, verbose=-1)
+
+
+def xgboost(seed: int) -> Any:
+    from xgboost import XGBRegressor
+
+    return XGBRegressor(random_state=seed, n_jobs=1)
+
+
+def hist_gradient_boosting(seed: int) -> Any:
+    return HistGradientBoostingRegressor(random_state=seed)
 
 
 class NGBoost(Normal):
@@ -185,7 +208,10 @@ REGRESSORS: dict[str, Callable[[int], Regressor]] = {
     "softmargin": Softmargin,
     "GPR ARD": GaussianProcess,
     "CatBoost": CatBoost,
-    "CatBoost + CV sd": CatBoostCV,
+    "CatBoost + CV sd": lambda seed: WithResiduals(seed, catboost),
+    "LightGBM + CV sd": lambda seed: WithResiduals(seed, lightgbm),
+    "XGBoost + CV sd": lambda seed: WithResiduals(seed, xgboost),
+    "HistGradientBoosting + CV sd": lambda seed: WithResiduals(seed, hist_gradient_boosting),
     "grid SVR": GridSVR,
     "NGBoost": NGBoost,
     "quantile boosting": QuantileBoosting,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks._paired import by_set, chosen, common, difference, mean, ratio, usable
+from benchmarks._paired import by_set, chosen, common, difference, mean, ratio_text, usable
 from benchmarks._results import Row
 from benchmarks._runner import OURS
 from benchmarks._tables import table
@@ -48,8 +48,8 @@ def _line(name: str, its: list[Row], ours: list[Row], columns: list[Column]) -> 
             line.append("" if name == OURS else difference(its, ours, column.field).text(column.digits))
     gap = difference(its, ours, columns[0].field)
     record = "" if name == OURS or not gap.sets else f"{gap.higher}/{gap.lower}"
-    seconds = float(np.exp(np.mean([np.log(float(str(row["cpu"]))) for row in shared])))
-    return [*line, record, f"{seconds:.2f}", f"{ratio(its, ours):.2g}"]
+    logs = [np.log(float(str(row["cpu"]))) for row in common(its, ours, "cpu", together=True)[0]]
+    return [*line, record, f"{np.exp(np.mean(logs)):.2f}" if logs else "", ratio_text(its, ours)]
 
 
 def each_set(rows: list[Row], column: Column, order: list[str]) -> str:

@@ -31,7 +31,10 @@ def render(rows: list[Row]) -> str:
         sizes = sorted({n for cells in found.values() for n in cells})
         if not sizes:
             continue
-        lines = [[n, *[_cell(cells.get(n)) for cells in found.values()]] for n in sizes]
+        failed = [row for row in rows if row["set"] == name and row["method"] in found and "failed" in row]
+        ended = {(row["method"], row["n"]): str(row["failed"]) for row in failed}
+        sizes = sorted({*sizes, *(int(str(row["n"])) for row in failed)})
+        lines = [[n, *[_cell(cells.get(n)) or ended.get((m, n), "") for m, cells in found.items()]] for n in sizes]
         legend = "CPU s / peak MB / loss" + (" / log density, where a method has one" if name == "regression" else "")
         text.append(f"### {title}\n\n{legend}.\n\n" + table(["rows", *found], lines))
     return "\n\n".join([*text, "![CPU time and loss against the number of rows](_static/sizes.png)"])

@@ -82,6 +82,7 @@ def test_devices_are_refused(path, model):
     assert done.exit_code == 3 and "device" in done.stderr
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_pipes_are_read_up_to_a_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "MAX_BYTES", 10**5)
     pipe = tmp_path / "pipe"
@@ -92,6 +93,7 @@ def test_pipes_are_read_up_to_a_limit(tmp_path, monkeypatch):
     writer.wait(timeout=60)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 def test_a_small_pipe_is_a_table(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)

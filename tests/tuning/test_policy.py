@@ -245,9 +245,8 @@ def test_rooms_have_no_tuned_constants_of_their_own():
     root = Path(sys.modules["softmargin"].__file__).parent
     pattern = re.compile(r"^([A-Z][A-Z_]+(?:, [A-Z_]+)*) = -?[\d(]", flags=re.MULTILINE)
     rooms = ("machines", "tuning", "least_squares", "search")
-    found = {
-        name for room in rooms for file in (root / room).rglob("*.py") for name in pattern.findall(file.read_text())
-    }
+    texts = [file.read_text(encoding="utf-8") for room in rooms for file in (root / room).rglob("*.py")]
+    found = {name for text in texts for name in pattern.findall(text)}
     assert found == {
         "BLOCK", "BLOCK_BYTES", "BLOCK_ROWS", "CLEAR", "CLOSE", "DIGITS", "EVIDENCES", "FORMAT", "LARGEST_HESSIAN",
         "MAX_BYTES", "MAX_NEWTON", "N_LATENT, N_TOP, N_TAIL", "N_NODES", "ROUNDING", "STEP", "UNSEEN",

@@ -12,7 +12,6 @@ beside boosting are in `benchmarks.sizes`, Dask in `cluster`, GPyTorch in `svgp`
 """
 
 import argparse
-import resource
 import tempfile
 import time
 import warnings
@@ -30,6 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from benchmarks._process import peak_megabytes
 from benchmarks.studies._report import table, write
 from softmargin import BayesianSVC
 from softmargin.datasets import load_keel
@@ -80,7 +80,7 @@ def passes(sizes, dimensions, inducing):
                     source = LocalRows(X, y, cache_bytes=0)
                     seconds, _ = cpu(lambda: source.total(statistic), repeats=3 if n <= 20_000 else 1)  # noqa: B023
                     share = 3 * n * m * m / seconds / peaks[m]
-                    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+                    memory = peak_megabytes()
                     rows.append([f"{n:g}", d, m, f"{seconds:.2f}", f"{share:.0%}", f"{memory:.0f}"])
     return rows
 
