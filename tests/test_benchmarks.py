@@ -1,6 +1,8 @@
 """The benchmarks: resumable results, equal splits, paired differences, and pages that say what the results say."""
 
 import json
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -93,6 +95,23 @@ def test_tracked_results_can_be_read(name):
     assert len(rows) == len(json.loads(path.read_text())["rows"]) > 0
     assert all({"python", "machine", "numpy", "scikit-learn"} <= set(row["environment"]) for row in rows.values())
     assert all("commit" in row for row in rows.values() if str(row["method"]).startswith("softmargin"))
+
+
+def git(*words):
+    asked = subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False)
+    return asked.stdout.strip()
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_results_name_commits_of_this_repository():
+    if git("rev-parse", "--is-shallow-repository") != "false":
+        pytest.skip("no repository, or not its whole history")
+    history, lost = git("rev-list", "HEAD").split(), []
+    for path in sorted(_results.RESULTS.glob("*.json")):
+        content = json.loads(path.read_text())
+        named = {content.get("commit"), *(row.get("commit") for row in content.get("rows", []))} - {None}
+        lost += [f"{path.name}: {name}" for name in named if not any(found.startswith(name) for found in history)]
+    assert not lost, "measure these again from a commit that stays"
 
 
 def test_rows_are_kept_replaced_and_skipped(tmp_path):
