@@ -52,7 +52,7 @@ NOTES = {
         "2^3); its labels are its own, its probabilities come from sigmoid calibration. `softmargin 0.1` is the last "
         "commit of version 0.1. `GPBoost` is GPBoost's classifier without random effects or a Gaussian process, which "
         "have to be described by the user: its boosting alone. `EBM` takes seconds to minutes for a fit; it was run "
-        "on 100 rows of the sets with two classes and at most 20 inputs, with one seed."
+        "on 100 rows with one seed, on sets with two classes and at most 20 inputs, as many as five minutes allowed."
     ),
     "regression": (
         "RMSE and densities are in units of the training targets' robust standard deviation. `CatBoost` has the loss "
