@@ -72,7 +72,9 @@ def ratio(a: Iterable[Row], b: Iterable[Row], column: str = "cpu", *, together: 
 def ratio_text(a: Iterable[Row], b: Iterable[Row]) -> str:
     """The ratio of CPU times, or nothing where no two fits were measured together."""
     found = ratio(a, b)
-    return "" if np.isnan(found) else f"{found:.2g}"
+    if np.isnan(found):
+        return ""
+    return f"{found:.0f}" if found >= 100 else f"{found:.2g}"
 
 
 def mean(rows: Iterable[Row], column: str) -> float:

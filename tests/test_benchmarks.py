@@ -220,7 +220,8 @@ def test_rows_of_other_splits_are_not_compared():
 def test_ratio_is_geometric():
     a = [row("s", "a", 0, cpu=8.0), row("t", "a", 0, cpu=2.0)]
     b = [row("s", "b", 0, cpu=1.0), row("t", "b", 0, cpu=1.0)]
-    assert _paired.ratio(a, b) == pytest.approx(4.0)
+    assert _paired.ratio(a, b) == pytest.approx(4.0) and _paired.ratio_text(a, b) == "4"
+    assert _paired.ratio_text([row("s", "a", 0, cpu=151.4)], b) == "151"
 
 
 def test_compare_says_what_moved():
