@@ -161,3 +161,19 @@ def test_the_search_ends_at_a_fraction_of_the_largest_gradient():
 def test_unknown_rule_is_named():
     with pytest.raises(ValueError, match="newton"):
         GradientAscent(rule="newton")
+
+
+def test_a_step_clipped_at_a_bound_is_redone_from_where_it_began():
+    class Wall(Valley):
+        """A slope down to -0.15, rising sharply below it."""
+
+        def __call__(self, z):
+            self.points.append(z.copy())
+            slope = np.where(z < -0.18, 9.0, -1.0)
+            return Evaluation(z, 0.0, slope, 0.0, None)
+
+    wall = Wall(["a"], [1.0])
+    GradientAscent(rule="paper", rate=0.15, max_iter=4).maximise(wall, np.zeros(1), np.array([[-0.2, 5.0]]))
+    # The second step would be 1.2 x 0.15 long; the bound cuts it to 0.05. Half of the planned one is taken from -0.15,
+    # and meets the bound again; then a quarter.
+    np.testing.assert_allclose(np.ravel(wall.points[:5]), [0.0, -0.15, -0.2, -0.2, -0.195])

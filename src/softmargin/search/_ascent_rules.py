@@ -28,7 +28,7 @@ class AscentState:
     first: Array
     """Running mean of the gradient (Adam), or the last accepted gradient (paper)."""
     second: Array
-    """Running mean of its square (Adam), or the last step (paper)."""
+    """Running mean of its square (Adam), or the point at which `first` was found (paper)."""
     peak: float = 0.0
     step: int = 0
     tail: list[Array] = field(default_factory=list)
@@ -132,21 +132,24 @@ class PaperRule(Part):
 
     def __call__(self, state: AscentState, gradient: Array, vectors: list[NDArray[np.intp]]) -> Array:
         """See `AscentRule.__call__`."""
-        last, taken = state.first, state.second
-        grow, shrink = self.factors
+        last, (grow, shrink) = state.first, self.factors
         if state.step == 1:
             state.rates = state.rates / np.maximum(np.abs(gradient), 1e-12)
         elif any(self.is_bad(gradient[v], last[v], state.peak) for v in vectors):
             # All rates: the entry that turned need not be the one whose move made it turn.
             state.rates = shrink * state.rates
-            state.second = np.clip(state.rates * last, -POLICY.search.ascent_step, POLICY.search.ascent_step)
-            return state.second - taken
+            # From the point where the step began: a bound may have cut the step, so it is not the one planned.
+            return state.second + self.step(state.rates, last) - state.point
         else:
             slow = np.abs(gradient) > self.decline * np.abs(last)
             state.rates = state.rates * np.where(gradient * last < 0, shrink, np.where(slow, grow, 1.0))
-        state.first = gradient
-        state.second = np.clip(state.rates * gradient, -POLICY.search.ascent_step, POLICY.search.ascent_step)
-        return state.second
+        state.first, state.second = gradient, state.point
+        return self.step(state.rates, gradient)
+
+    @staticmethod
+    def step(rates: Array, gradient: Array) -> Array:
+        """Return the rates times the gradient, no entry longer than the longest step allowed."""
+        return np.clip(rates * gradient, -POLICY.search.ascent_step, POLICY.search.ascent_step)
 
     def is_bad(self, gradient: Array, last: Array, peak: float) -> bool:
         """Return whether a vector's gradient has increased sharply OR changed its direction since the last one."""
