@@ -3,10 +3,8 @@
 import os
 import platform
 import re
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -100,24 +98,17 @@ def unless(agrees: str, why: str = "why is not investigated") -> str:
     return "" if agrees == "yes" else f"; {why}"
 
 
-def section(title: str, claims: Iterable[Claim], seconds: float, counts: str, *, full: bool) -> str:
-    """One paper's heading and table in Markdown; `counts` says how much was run."""
+def section(title: str, claims: Iterable[Claim], seconds: float, counts: str, origin: str, *, full: bool) -> str:
+    """One paper's heading and table in Markdown; `counts` says how much was run, `origin` when and from what."""
     claims = list(claims)
     tally = {v: sum(c.agrees == v for c in claims) for v in VERDICTS}
     verdicts = ", ".join(f"{n} {v}" for v, n in tally.items() if n or v != "elsewhere")
     mode = "The papers' counts (--full)" if full else "Reduced counts"
     head = f"## {title}\n\n{len(claims)} rows: {verdicts}. {mode}: {counts}. {seconds:.0f} CPU seconds; "
-    head += f"{datetime.now(UTC):%Y-%m-%d}; commit {commit()}; {machine()}.\n"
+    head += f"{origin}; {machine()}.\n"
     rows = [["", "claim", "paper", "ours", "agrees", "why"], ["---"] * 6]
     rows += [[c.item, c.claim, c.theirs, c.ours, c.agrees, c.why] for c in claims]
     return head + "\n" + "\n".join("| " + " | ".join(_cell(text) for text in row) + " |" for row in rows) + "\n"
-
-
-def commit() -> str:
-    """The last commit that changed the library; pieces of earlier runs may be older."""
-    call = ["git", "log", "-1", "--format=%h", "--", "src"]
-    found = subprocess.run(call, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
-    return found.stdout.strip() or "unknown"
 
 
 def machine() -> str:
