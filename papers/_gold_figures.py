@@ -1,5 +1,6 @@
 """Figures 1 to 6 of Gold & Sollich (2003), and its analysis of local optima."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,6 @@ from papers._claims import Claim, unless, verdict
 from papers._gold import SIMPLE, Trial
 from softmargin.inference import EP
 from softmargin.kernels import gram
-from softmargin.search import RandomWalk
 
 # Bounds of the verdicts, fixed before the run.
 ALWAYS = 0.95
@@ -178,7 +178,7 @@ def local_optima(trials: dict[str, list[Trial]]) -> list[Claim]:
 
 def _further(found, z: np.ndarray) -> float:
     """How much a walk with fresh step sizes gains from an end."""
-    search = RandomWalk(max_iter=20, acceptance=_gold.ACCEPTANCE)
+    search = replace(_gold.WALK, max_iter=20)
     end = search.maximise(found, z, found.coordinates.bounds, np.random.RandomState(0))
     return float(end.best.value - found(z).value)
 

@@ -49,7 +49,8 @@ def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
 
     def peaks(name: str) -> list[Peak]:
         ends, steps = trials(name)["Evid grad"], sizes[name][-1]
-        return pieces(f"{name}-peaks-{steps}-{len(ends)}", lambda: [_gold.peak(_gold.load(name), t.z) for t in ends])
+        tops = lambda: [_gold.peak(_gold.load(name), t.z) for t in ends]  # noqa: E731
+        return pieces(f"{name}-peaks-{steps}-{len(ends)}", tops, _gold.ASCENT, _gold.SAMPLER)
 
     # The cheap experiments first, then the sets one after the other.
     more = [
@@ -95,9 +96,15 @@ def run_trials(name: str, counts: tuple[int, int, int, int], pieces: Pieces) -> 
             trials[column] += pieces(
                 f"{name}-{column}-{sweeps}-{first}",
                 lambda seeds=seeds, column=column: [_gold.walk(_gold.load(name), column, s, sweeps) for s in seeds],
+                _gold.WALK,
             )
     for seed in range(n_ascents):
-        ascent = pieces(f"{name}-ascent-{steps}-{seed}", lambda seed=seed: _gold.ascend(_gold.load(name), seed, steps))
+        ascent = pieces(
+            f"{name}-ascent-{steps}-{seed}",
+            lambda seed=seed: _gold.ascend(_gold.load(name), seed, steps),
+            _gold.ASCENT,
+            _gold.SAMPLER,
+        )
         trials["Evid grad"].append(ascent)
     return trials
 

