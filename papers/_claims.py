@@ -10,7 +10,7 @@ from pathlib import Path
 
 from papers._audit import appendix
 
-VERDICTS = ("yes", "partly", "no", "elsewhere", "not run")
+VERDICTS = ("yes", "partly", "no", "ours", "elsewhere", "not run")
 INTRODUCTION = """# What the papers claim, and what we measure
 
 Written by `python -m papers`, never by hand; `python -m papers NAME` renews one section. Pictures go to `papers/out/`.
@@ -67,7 +67,8 @@ class Claim:
         What is claimed, in our words.
     theirs, ours : str
         The paper's number and ours.
-    agrees : {"yes", "partly", "no", "elsewhere", "not run"} or bool
+    agrees : {"yes", "partly", "no", "ours", "elsewhere", "not run"} or bool
+        "ours" is a measurement beside which the paper has nothing to agree with.
     why : str
         Settings that the paper leaves open, or the reason for a disagreement.
     """
@@ -102,7 +103,7 @@ def section(title: str, claims: Iterable[Claim], seconds: float, counts: str, or
     """One paper's heading and table in Markdown; `counts` says how much was run, `origin` when and from what."""
     claims = list(claims)
     tally = {v: sum(c.agrees == v for c in claims) for v in VERDICTS}
-    verdicts = ", ".join(f"{n} {v}" for v, n in tally.items() if n or v != "elsewhere")
+    verdicts = ", ".join(f"{n} {v}" for v, n in tally.items() if n or v not in ("ours", "elsewhere"))
     mode = "The papers' counts (--full)" if full else "Reduced counts"
     head = f"## {title}\n\n{len(claims)} rows: {verdicts}. {mode}: {counts}. {seconds:.0f} CPU seconds; "
     head += f"{origin}; {machine()}.\n"
