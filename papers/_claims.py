@@ -48,10 +48,12 @@ How far to trust the verdicts:
   the hyperparameters) that is a hint, not a proof.
 - The "why" of a disagreement gives a measurement, or says "not investigated".
 """
-FULL = """# The papers' own counts
+FULL = """# The papers' own counts of trials, with our sampler for the gradients of the evidence
 
 Written by `python -m papers NAME --full --budget 500 --partial`, in pieces: run it again to go on; rows say "not run"
-as long as their pieces are missing. RESULTS.md has the same rows with fewer trials, and what they are worth.
+as long as their pieces are missing. RESULTS.md has the same rows with fewer trials, and what they are worth. Gold &
+Sollich's ascents take each gradient from 640 draws of a sampler guided by EP, not from the paper's 20,000 of its own
+(one row of table 3 has ascents with those).
 """
 
 
@@ -129,6 +131,31 @@ def overview(sections: dict[str, str]) -> str:
     return "\n".join([*lines, f"| all | | {total} ({total / 60:.0f} minutes) |"]) + "\n"
 
 
+def rows(text: str) -> list[list[str]]:
+    """The cells of a section's table: item, claim, paper, ours, agrees, why."""
+    lines = [line for line in text.splitlines() if line.startswith("| ")][2:]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def changes(reduced: dict[str, str], full: dict[str, str]) -> str:
+    """The rows whose verdict is another one with the papers' counts, in Markdown."""
+    table = [("script", "", "claim", "here", "with the papers' counts", "ours with the papers' counts"), ("---",) * 6]
+    compared = 0
+    for name in reduced:
+        other = {(row[0], row[1]): row for row in rows(full.get(name, ""))}
+        for item, claim, _, _, agrees, _ in rows(reduced[name]):
+            found = other.get((item, claim))
+            compared += found is not None
+            if found is not None and found[4] != agrees:
+                table.append((name, item, claim, agrees, found[4], found[3]))
+    head = (
+        "## Verdicts that change with the papers' counts\n\n"
+        f"Of {compared} rows here and in FULL.md, {len(table) - 2} have another verdict there, where trials are more: "
+        "that one counts.\n\n"
+    )
+    return head + "\n".join("| " + " | ".join(row) + " |" for row in table) + "\n"
+
+
 def update(path: Path, sections: dict[str, str], order: Sequence[str], *, full: bool = False) -> None:
     """Write the summary; sections that were not run now are kept as they are.
 
@@ -140,13 +167,16 @@ def update(path: Path, sections: dict[str, str], order: Sequence[str], *, full: 
     order : sequence of str
         All script names.
     full : bool
-        Whether this is the summary of the papers' own counts, which has no appendix.
+        Whether this is the summary of the papers' own counts. The other one, beside it, has the appendix, and the list
+        of the verdicts that these counts change.
     """
     old = _read(path.read_text()) if path.exists() else {}
     both = {name: text for name, text in ({**old, **sections}).items() if name in order}
     ordered = {name: both[name] for name in order if name in both}
     parts = [f"<!-- {name} -->\n{text.strip()}\n" for name, text in ordered.items()]
     if not full:
+        other = path.with_name("FULL.md")
+        parts.append(f"<!-- changes -->\n{changes(ordered, _read(other.read_text()) if other.exists() else {})}")
         parts.append(f"<!-- audit -->\n{appendix().strip()}\n")
     path.write_text("\n".join([FULL if full else INTRODUCTION, overview(ordered), *parts]))
 
