@@ -54,7 +54,9 @@ def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
 
     # The cheap experiments first, then the sets one after the other.
     more = [
-        *pieces.once("Section 5.3.1", lambda: _sampling.vanishing_gradients(n_steps=4000 if full else 300)),
+        *pieces.once(
+            "Section 5.3.1", lambda: _sampling.vanishing_gradients(4000 if full else 300, 256 if full else 64)
+        ),
         *pieces.once("Section 5.2", lambda: _gold_figures.local_optima(trials("crabs"))),
         *pieces.claims("Section 4.1", lambda: _gold_more.smoothing(pieces)),
         *pieces.once("Section 4.1 acceptance", lambda: [_gold_more.acceptance(trials("crabs"))]),
