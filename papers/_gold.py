@@ -13,6 +13,7 @@ from softmargin.criteria import GACV, Evidence, LaplaceEvidence, Span
 from softmargin.datasets import load_crabs, load_pima, load_ringnorm, load_twonorm, load_wdbc
 from softmargin.inference import EP, HMC, MAP, Laplace
 from softmargin.likelihoods import Hinge, SquaredHinge
+from softmargin.sampling import Leapfrog
 from softmargin.search import LBFGS, Evaluation, GradientAscent, RandomWalk
 from softmargin.tuning import Coordinates, FixedLikelihood, LogParameters, Objective
 
@@ -22,6 +23,11 @@ that came nearest, chosen by that share alone."""
 ASCENT = GradientAscent(rule="paper", linear=("C",))
 SAMPLER = HMC(n_chains=32, n_warmup=15, n_draws=20, evidence=False, check=False).with_fresh_noise()
 """Ours, with 640 draws for each gradient, other ones at every step."""
+PAPER_SAMPLER = HMC(
+    Leapfrog(), initial="svm", n_chains=8, n_warmup=2500, n_draws=2500, evidence=False, check=False
+).with_fresh_noise()
+"""The paper's: 40,000 trajectories from the SVM, of which the first half is discarded. It gives neither step size nor
+trajectory; the step size is adapted in the first half, in ten steps to a trajectory."""
 SETS = {"crabs": load_crabs, "pima": load_pima, "wdbc": load_wdbc, "twonorm": load_twonorm, "ringnorm": load_ringnorm}
 COLUMNS = ("LE1", "LE2", "GACV", "Span", "Evid grad", "ES")
 SIMPLE = COLUMNS[:4]
