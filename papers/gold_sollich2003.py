@@ -52,7 +52,7 @@ def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
         rivals = _gold_tables.rivals(name, pieces)
         return _gold_tables.tables(name, trials(name), peaks(name), rivals, sizes[name])
 
-    n_steps, runs = (4000, 256) if full else (300, 64)
+    n_steps, runs = (1000, 256) if full else (300, 64)
     # The cheap experiments first, then the sets one after the other.
     more = [
         *pieces.once("Section 5.3.1", lambda: _sampling.vanishing_gradients(n_steps, runs)),
