@@ -64,6 +64,9 @@ def table_3(
     means = {column: float(values.mean()) for column, values in errors.items()}
     theirs = [float(entry.split()[0]) for entry in TABLE_3[name]]
     agrees, why = _beats(errors), _circumstances(name, errors, others) + "; " + _few(trials, counts)
+    if others and agrees == "yes" and _beside(others, errors) != "yes":
+        # What holds for walks that end early only is not what the paper means.
+        agrees = "partly"
     reasons = [_noise_only(trials["Evid grad"], len(_gold.load(name).y)), _at_the_top(peaks)]
     gain, paper_gain = means["Evid grad"] - means["ES"], theirs[4] - theirs[5]
     stopped = verdict(gain >= HALF_THE_GAIN * paper_gain and gain > 0 if paper_gain > 0 else gain < NO_GAIN)
@@ -100,7 +103,7 @@ def _circumstances(name: str, errors: dict[str, np.ndarray], others: dict[str, l
         walks = {column: np.array(values) for column, values in others.items()}
         text += f"; {len(walks['LE1'])} walks each with the library's own settings, which keep fewer steps, have "
         text += ", ".join(f"{c} {values.mean():.1f}" for c, values in walks.items())
-        text += f": beside these the verdict is {_beats(walks | {'Evid grad': mine})}"
+        text += f": beside these it would be {_beside(others, errors)}, and a yes asks for both"
     text += "; each gradient is from 640 draws of our sampler, the paper's from 20,000 of its own"
     return text + "; the paper's LE2 entry 2.5 ± 5.3 cannot be, with a best trial of 2.2" * (name == "ringnorm")
 
@@ -110,6 +113,11 @@ def _beats(errors: dict[str, np.ndarray]) -> str:
     mine, simple = errors["Evid grad"], [errors[column] for column in SIMPLE]
     clearly = min(_standard_errors(mine, values) for values in simple) > CLEARLY
     return verdict(clearly, float(mine.mean()) < float(np.mean([values.mean() for values in simple])))
+
+
+def _beside(others: dict[str, list[float]], errors: dict[str, np.ndarray]) -> str:
+    """The same with other walks."""
+    return _beats({column: np.array(values) for column, values in others.items()} | {"Evid grad": errors["Evid grad"]})
 
 
 def _standard_errors(a: np.ndarray, b: np.ndarray) -> float:

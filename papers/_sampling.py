@@ -74,7 +74,7 @@ def _remedy(K: np.ndarray, y: np.ndarray, n_runs: int) -> Claim:
 
 
 def _percent(shares: np.ndarray) -> str:
-    return ", ".join(f"{100 * share:.0f}" for share in shares) + " %"
+    return ", ".join(f"{100 * share:.1f}" for share in shares) + " %"
 
 
 def _run(

@@ -204,9 +204,9 @@ def figure_7(out: Path, n_more: int) -> list[Claim]:
             f"{len(clean)} other clean draws of {_toy.DRAWS}"
             + unless(
                 agrees,
-                f"at K0 = 1,000 it is lower by {-np.mean(gains):.3f} per example on average; the more often the labels "
-                f"change along x, the lower (rank correlation {_rank(turns, gains):.2f}, {min(turns)} to {max(turns)} "
-                "changes): a sample with few decision regions comes nearest to the paper's",
+                f"at K0 = 1,000 it is lower by {-np.mean(gains):.3f} per example on average, the less the "
+                f"{'more' if _rank(turns, gains) > 0 else 'fewer'} changes of the label there are along x (rank "
+                f"correlation {_rank(turns, gains):.2f} with their number, {min(turns)} to {max(turns)})",
             ),
         ),
     ]

@@ -245,7 +245,7 @@ def error_bar_claims(study: Study) -> list[Claim]:
             f"{printed:.4f}",
             f"{exact:.4f}",
             abs(printed / exact - 1) < SAME_FORMULA,
-            "exact: 2/C^2 + epsilon^2 (epsilon C + 3)/(3 (epsilon C + 1)). Erratum",
+            f"{exact / printed:.2f} times the printed: 2/C^2 + epsilon^2 (epsilon C + 3)/(3 (epsilon C + 1)). Erratum",
         ),
         Claim(
             "Figure 2",

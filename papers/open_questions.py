@@ -191,6 +191,7 @@ def cheap_normaliser() -> Claim:
         f"{error.std():.3f}, range of the exact values {np.ptp(exact):.3f}; rank correlation "
         f"{float(spearmanr(cheap, exact).statistic):.2f}",
         verdict(float(error.std()) < CHEAP, float(np.abs(error).max()) < CHEAP),
+        f"largest error {np.abs(error).max():.3f}; "
         "n_eff ln <v^(n/n_eff)> over one Gaussian value, n_eff = n^2/sum_ij r_ij^2 with r the correlations of K: rows "
         "that lie together count as one value of v to a power",
     )
