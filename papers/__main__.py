@@ -8,7 +8,7 @@ from pathlib import Path
 from threadpoolctl import threadpool_limits
 
 from papers._claims import section, update
-from papers._pieces import OutOfBudgetError, Pieces
+from papers._pieces import OutOfBudgetError, Pieces, commit, script
 
 HERE = Path(__file__).parent
 NAMES = sorted(path.stem for path in HERE.glob("[a-z]*.py"))
@@ -35,11 +35,12 @@ def main() -> None:
     mode = "full" if options.full else "reduced"
     if options.fresh:
         shutil.rmtree(options.out / "pieces" / mode, ignore_errors=True)
+    commit()  # Before any script runs: what is committed meanwhile is not what was loaded.
     for name in options.names or NAMES:
         module = import_module(f"papers.{name}")
         title = (module.__doc__ or name).strip().splitlines()[0]
         print(f"{name}: {title}", flush=True)
-        pieces = Pieces(options.out / "pieces" / mode, options.budget, options.partial)
+        pieces = Pieces(options.out / "pieces" / mode, options.budget, options.partial, script=script(name))
         try:
             with threadpool_limits(1):
                 claims = module.run(options.out, pieces, full=options.full)
@@ -47,8 +48,12 @@ def main() -> None:
             print(f"  stopped before {left}; run the same command again to go on", flush=True)
             return
         # After every paper, so that an interrupted run keeps what it has.
-        text = section(title, claims, pieces.seconds, module.counts(full=options.full), full=options.full)
+        counts = module.counts(full=options.full)
+        text = section(title, claims, pieces.seconds, counts, pieces.origin, full=options.full)
         update(results, {name: text}, NAMES, full=options.full)
+        if options.full and (reduced := results.with_name("RESULTS.md")).exists():
+            # Its list of the verdicts that these counts change.
+            update(reduced, {}, NAMES)
         for claim in claims:
             print(f"  {claim.item}: {claim.agrees}: {claim.ours}", flush=True)
     print(f"summary: {results}; pictures: {options.out}")

@@ -1,35 +1,38 @@
 """What Gold & Sollich (2003) and Sollich (2002, section 7) say of the five sets beside tables 1 to 4.
 
-Insensitivity to the smoothing constants, k0 on the other sets, the rival methods of table 5, and the notes on Pima and
-Crabs at the end of Sollich (2002), section 7.
+Insensitivity to the smoothing constants, the acceptance of the walks, ascents with the paper's own sampler, k0 on the
+other sets, and the notes on Pima and Crabs at the end of Sollich (2002), section 7.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.stats import spearmanr
-from sklearn.gaussian_process import GaussianProcessClassifier
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.svm import SVC
 
 from papers import _gold
-from papers._claims import Claim, verdict
-from papers._gold import SETS, TABLE_5, Peak, Trial
+from papers._claims import Claim, unless, verdict
+from papers._gold import SETS, SIMPLE, TABLE_3, Peak, Trial
 from papers._pieces import Pieces
-from softmargin import BayesianSVC
 from softmargin.criteria import Span
 from softmargin.inference import EP, Laplace
 from softmargin.search import RandomWalk
 from softmargin.tuning import Objective
 
-# Bounds of the verdicts, fixed before the run.
+# Bounds of the verdicts, fixed before this run, after earlier ones.
 INSENSITIVE = 2.0
 """Points of test error by which the mean over walks may change with the smoothing."""
 LARGE, SMALL = 30.0, 30.0
 """k0 above which it is large (crabs, WDBC), and below which it is small (Pima, ringnorm); twonorm's is 180."""
 NEAR = 1.5
-"""Points by which a rival rerun may miss the paper's number."""
+"""Points by which ascents with the paper's sampler may miss its mean."""
+SAME_ENDS, OPTIMAL = 0.25, 0.3
+"""Pima: the spread of ln l at the ends over that at the starts; points above the 18.9 % of the text."""
+ROUGH, FEW, LIMITED = 1.5, 0.5, 0.6
+"""Local maxima of Laplace's evidence over those of EP's, which count as FEW at least; a rank correlation that is not
+close."""
+WALKS_SMOOTHED = 10
+"""Walks with each setting of the smoothing."""
 
 
 def smoothing(pieces: Pieces) -> list[Claim]:
@@ -40,73 +43,102 @@ def smoothing(pieces: Pieces) -> list[Claim]:
         "LE2": {f"a = {a:g}": Laplace(smoothing=a, gradients=False) for a in (0.01, 0.1, 1.0)},
     }
     for column, parts in settings.items():
-        means = {
+        walks = {
             label: pieces(
                 f"smoothing-{column}-{k}",
-                lambda column=column, part=part: [_gold.walk(data, column, s, 60, part).error for s in range(6)],
+                lambda column=column, part=part: [_smoothed(column, s, part) for s in range(WALKS_SMOOTHED)],
+                *(_gold.WALK, WALKS_SMOOTHED, part),
             )
             for k, (label, part) in enumerate(parts.items())
         }
-        spread = np.ptp([np.mean(errors) for errors in means.values()])
+        errors = {label: [t.error for t in mine] for label, mine in walks.items()}
+        spread = np.ptp([np.mean(mine) for mine in errors.values()])
+        agrees = verdict(spread < INSENSITIVE)
+        here = _gold.objective(data, column)
+        ends = {label: np.mean([here(t.z).value for t in mine]) for label, mine in walks.items()}
         claims.append(
             Claim(
                 "Section 4.1",
                 f"The outcome of {column} does not depend strongly on its smoothing",
                 "not strongly",
-                "mean test error on crabs: " + ", ".join(f"{np.mean(e):.1f} % at {k}" for k, e in means.items()),
-                verdict(spread < INSENSITIVE),
-                f"6 walks each; the means differ by {spread:.1f} points, single walks of one setting by "
-                f"{np.mean([np.std(e, ddof=1) for e in means.values()]):.1f} (sd); why is not investigated",
+                "mean test error on crabs: " + ", ".join(f"{np.mean(e):.1f} % at {k}" for k, e in errors.items()),
+                agrees,
+                f"{WALKS_SMOOTHED} walks each; the means differ by {spread:.1f} points, single walks of one setting by "
+                f"{np.mean([np.std(e, ddof=1) for e in errors.values()]):.1f} (sd)"
+                + unless(
+                    agrees,
+                    "the criterion with the paper's setting at the ends of the walks: "
+                    + ", ".join(f"{value:.3g} ({label})" for label, value in ends.items()),
+                ),
             )
         )
     return claims
 
 
-def _kept(walks: list[Trial]) -> str:
-    kept = 100 * float(np.mean([t.kept for t in walks]))
-    end = float(np.mean([max(e.value for e in t.path) for t in walks]))
-    return f"keeps {kept:.0f} % and ends at {end:.3g}"
+def _smoothed(column: str, seed: int, part) -> Trial:
+    return replace(_gold.walk(_gold.load("crabs"), column, seed, 200, part), path=[])
+
+
+def paper_sampler(trials: dict[str, list[Trial]], pieces: Pieces, n_ascents: int, steps: int) -> Claim:
+    """Ascents on crabs whose gradients are sampled as in the paper, beside ours from the same starts."""
+    data = _gold.load("crabs")
+    found = [
+        pieces(
+            f"crabs-paper-sampler-{steps}-{seed}",
+            lambda seed=seed: _gold.ascend(data, seed, steps, _gold.PAPER_SAMPLER),
+            *(_gold.ASCENT, _gold.PAPER_SAMPLER),
+        )
+        for seed in range(n_ascents)
+    ]
+    errors = np.array([t.error for t in found])
+    # After as many steps.
+    ours = [t.errors[: steps + 1][-1] for t in trials["Evid grad"][:n_ascents]]
+    theirs = TABLE_3["crabs"][4]
+    return Claim(
+        "Table 3",
+        f"Ascents on crabs with the paper's own sampler end at its mean test error (within {NEAR} points)",
+        f"{theirs} %",
+        ", ".join(f"{e:.1f}" for e in errors) + f" % ({n_ascents} of at most {steps} steps, "
+        f"{sum(t.converged for t in found)} ended by their own rule)",
+        verdict(abs(errors.mean() - float(theirs.split()[0])) < NEAR),
+        f"{_gold.PAPER_SAMPLER.sampler} from the SVM, 40,000 trajectories in 8 chains, the first half discarded; step "
+        "sizes are adapted to an acceptance of 80 % while they are discarded; with our sampler the ascents from the "
+        "same starts are after as many steps at " + ", ".join(f"{e:.1f}" for e in ours) + " %",
+    )
 
 
 def acceptance(trials: dict[str, list[Trial]]) -> Claim:
-    """Section 4.1: the share of the steps that walks on crabs keep, and where they end, at three settings."""
-    data, settings = _gold.load("crabs"), {(1 / 3, 1.5): {}, (_gold.ACCEPTANCE, 1.5): {}, (0.5, 3.0): {}}
-    for (wanted, rate), found in settings.items():
-        for column in ("LE1", "Span"):
-            walks = trials[column][:WALKS]
-            if wanted != _gold.ACCEPTANCE:
-                search = RandomWalk(max_iter=200, acceptance=wanted, rate=rate)
-                walks = [_gold.walk(data, column, seed, 200, search=search) for seed in range(WALKS)]
-            found[column] = walks
-    shares = {
-        key: {c: float(np.mean([t.kept for t in w])) for c, w in found.items()} for key, found in settings.items()
+    """Section 4.1: the share of the steps that walks on crabs keep, and where they end."""
+    default = {
+        column: [_gold.walk(_gold.load("crabs"), column, seed, 200, search=RandomWalk()) for seed in range(WALKS)]
+        for column in SIMPLE
     }
-    ends = {
-        key: {c: float(np.mean([max(e.value for e in t.path) for t in w])) for c, w in found.items()}
-        for key, found in settings.items()
-    }
-    each = (
-        f"acceptance={wanted:.2f}, rate={rate:g}: "
-        + ", ".join(
-            f"{c} keeps {100 * shares[wanted, rate][c]:.0f} %, ends at {ends[wanted, rate][c]:.3g}" for c in found
-        )
-        for (wanted, rate), found in settings.items()
-    )
+    kept = {column: float(np.mean([t.kept for t in trials[column]])) for column in SIMPLE}
     low, high = HALF
     return Claim(
         "Section 4.1",
         "The acceptance rate of the walks is held close to 50 %",
         "close to 50 %",
-        "; ".join(each),
-        verdict(*(low <= float(np.mean([t.kept for t in walks])) <= high for walks in settings[0.5, 3.0].values())),
-        f"means of {WALKS} walks on crabs, to their own end, of all steps within the bounds; a walk that ends has "
-        "shrunk its steps, and so has kept fewer than it aims at (on a ridge without an end it keeps them: "
-        "test_the_wanted_share_of_steps_is_kept); the library's default is 1/3 and 1.5",
+        f"{_gold.WALK} keeps " + _shares(trials),
+        verdict(*(low <= share <= high for share in kept.values())),
+        f"the mean over hyperparameters of {len(trials['LE1'])} walks on crabs, of all steps within the bounds; a "
+        "greedy walk near a maximum keeps less than half of any step, so the share falls as it ends; 16 settings were "
+        "compared by this share on 5 or 10 walks of each criterion, and this one came nearest; the library's default "
+        f"keeps {_shares(default)} ({WALKS} walks)",
+    )
+
+
+def _shares(walks: dict[str, list[Trial]]) -> str:
+    return ", ".join(
+        f"{column} {100 * np.mean([t.kept for t in mine]):.0f} % (ends at "
+        f"{np.mean([max(e.value for e in t.path) for t in mine]):.3g})"
+        for column, mine in walks.items()
+        if column in SIMPLE
     )
 
 
 HALF, WALKS = (0.45, 0.55), 5
-"""What counts as close to 50 %; walks of each setting. RESULTS.md says which settings were tried before."""
+"""What counts as close to 50 %; walks with the library's default."""
 SPANS = ((5.0, 1.0), (2.0, 1.0), (10.0, 1.0), (5.0, 0.1), (5.0, 10.0))
 
 
@@ -129,42 +161,6 @@ def amplitudes(trials: Callable[[str], dict[str, list[Trial]]], peaks: Callable[
         + "; median at the maxima of EP's evidence above the ends (bound 1e+04): "
         + ", ".join(f"{name} {k0:.3g}" for name, k0 in tops.items()),
     )
-
-
-def rivals(name: str, pieces: Pieces) -> Claim:
-    """Table 5: the methods that this library or scikit-learn has, run again on the paper's split."""
-    found = pieces(f"rivals-{name}", lambda: _rivals(name))
-    theirs = dict(zip(("GP Var", "SVM Var", "SVM CV", "GP Lap", "GP MF"), TABLE_5[name]))
-    far = [label for label in found if label in theirs and abs(found[label] - theirs[label]) > NEAR]
-    return Claim(
-        "Table 5",
-        f"Test error in % of earlier methods on {name}, within {NEAR} points",
-        ", ".join(f"{label} {value}" for label, value in theirs.items()),
-        ", ".join(f"{label} {value:.1f}" for label, value in found.items()),
-        verdict(*(label not in far for label in found if label in theirs)),
-        "GP: logistic, a length scale for each input, by the variational bound, by scikit-learn's Laplace (one length "
-        "scale) and by EP for the mean field; SVM CV: ten-fold, one length scale; default: BayesianSVC()"
-        + (f"; farther off: {', '.join(far)}; why is not investigated" if far else ""),
-    )
-
-
-def _rivals(name: str) -> dict[str, float]:
-    data = _gold.load(name)
-    d = data.X.shape[1]
-    grid = {"C": np.geomspace(0.1, 1e3, 5), "gamma": 1 / (2 * d * np.geomspace(0.1, 10, 5) ** 2)}
-    folds = StratifiedKFold(10, shuffle=True, random_state=0)
-    models = {
-        "GP Var": BayesianSVC(loss="logistic", inference="variational", criterion="evidence", max_iter=40),
-        "SVM Var": BayesianSVC(inference="variational", criterion="evidence", C=1.0, max_iter=40),
-        "SVM CV": GridSearchCV(SVC(), grid, cv=folds),
-        "GP Lap": GaussianProcessClassifier(ConstantKernel(1.0) * RBF(np.sqrt(d)), random_state=0),
-        "GP MF": BayesianSVC(loss="logistic", inference="ep", criterion="evidence", max_iter=40),
-        "default": BayesianSVC(),
-    }
-    return {
-        label: 100 * float(np.mean(model.fit(data.X, data.y).predict(data.X_test) != data.y_test))
-        for label, model in models.items()
-    }
 
 
 def section_7(trials: Callable[[str], dict[str, list[Trial]]], peaks: Callable[[str], list[Peak]]) -> list[Claim]:
@@ -190,7 +186,7 @@ def _pima(trials: dict[str, list[Trial]], peaks: list[Peak]) -> Claim:
         "initialisation independent; 18.9 %",
         f"sd of ln l over {len(ends)} ascents {spread:.2f} (at the starts {start:.2f}); test error with the best C "
         f"{min(best):.1f} to {max(best):.1f} %",
-        verdict(spread < 0.25 * start, min(best) <= 18.9 + 0.3),
+        verdict(spread < SAME_ENDS * start, min(best) <= 18.9 + OPTIMAL),
         'our ascents are Gold & Sollich\'s; C is chosen on the test set, as "optimally chosen" suggests; sd of ln l '
         f"at the maxima of EP's evidence above the ends {at_tops:.2f}, whose evidence differs by "
         f"{np.ptp(_heights(found, tops)):.2f} nats",
@@ -228,7 +224,7 @@ def _rough(name: str) -> Claim:
                 pairs += [(v, _gold.svm_error(found, point, data)) for v, point in zip(values[::100], line[::100])]
     rank = float(spearmanr(*np.array(pairs).T).statistic)
     means = {label: float(np.mean(c)) for label, c in coarse.items()}
-    agrees = verdict(means["Laplace"] > 1.5 * max(means["EP"], 0.5), abs(rank) < 0.6)
+    agrees = verdict(means["Laplace"] > ROUGH * max(means["EP"], FEW), abs(rank) < LIMITED)
     return Claim(
         "Section 7 of Sollich (2002)",
         f"The Laplace evidence is a rough function of the length scales on {name}, with little relation to the error",

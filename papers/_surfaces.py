@@ -7,13 +7,35 @@ from scipy.stats import spearmanr
 from sklearn.gaussian_process.kernels import RBF
 
 from papers import _toy
-from papers._claims import Claim, verdict
+from papers._claims import Claim, unless, verdict
 from softmargin.evidence import Chaining, Schedule, log_evidence
 from softmargin.generative import Dataset
 from softmargin.inference import Laplace
 from softmargin.likelihoods import Hinge
 
 PRODUCT = _toy.C * _toy.K0
+
+# Bounds of the verdicts, fixed before this run, after earlier ones.
+FOUND_LENGTH = (0.025, 0.1)
+"""Figure 5: length scales close to 0.05."""
+SIMILAR, OTHER = 0.7, 0.02
+"""Figure 5: rank correlation of two surfaces of similar shape; nats per example of other values."""
+AGREE = 3.0
+"""Figure 5: standard errors within which two estimates agree."""
+BELOW, FOUND_C = 1.8, (1.4, 2.9)
+"""Figure 6: C that is underestimated; C close to 2."""
+CHANGES = 0.02
+"""Figure 6: nats per example that are a change along a line."""
+AVERAGE_BELOW, AVERAGE_C = 1.7, 0.5
+"""Section 4: C that is underestimated by the averaged evidence; distance from 2 that is close."""
+FINITE = 300.0
+"""Figure 7: K0 below which a maximum is finite."""
+FAR = 1e3
+"""Figures 4 and 6: the amplitude that stands for no limit."""
+NO_FALL = 2.0
+"""Figure 8: standard errors by which the last value may be below the largest."""
+SAME, FLOOR = 4.0, 0.01
+"""Figure 8: standard errors (at least FLOOR nats each) within which two evidences are the same."""
 
 
 def surface(xs: np.ndarray, ys: np.ndarray, settings) -> dict[str, np.ndarray]:
@@ -42,7 +64,7 @@ def figure_5(out: Path, side: int) -> list[Claim]:
             "All three evidences find the length scale",
             "close to 0.05",
             ", ".join(f"{k} {best[f'{k}, sampled']:.3f}" for k in _toy.KINDS),
-            verdict(*(0.025 < best[f"{k}, sampled"] < 0.1 for k in _toy.KINDS)),
+            verdict(*(FOUND_LENGTH[0] < best[f"{k}, sampled"] < FOUND_LENGTH[1] for k in _toy.KINDS)),
             f"{side} x {side} grid, C = 2, the best K0 for each l; one data set, and not the paper's: over "
             f"{_toy.DRAWS} of them Laplace's naive evidence at the true K0 has its maximum at a median of "
             "{1:.3f}, quartiles {0:.3f} and {2:.3f}".format(*_found_lengths()),
@@ -53,7 +75,7 @@ def figure_5(out: Path, side: int) -> list[Claim]:
             "by eye",
             f"rank correlation for K0 <= 3: {', '.join(f'{k} {v:.2f}' for k, v in alike.items())}; naive evidence "
             f"higher by {offset:.2f} per example on average",
-            verdict(min(alike.values()) > 0.7, abs(offset) > 0.02),
+            verdict(min(alike.values()) > SIMILAR, abs(offset) > OTHER),
         ),
         _chained(),
     ]
@@ -85,7 +107,7 @@ def _chained() -> Claim:
         "about 1,000 sweeps or more",
         f"per example: chained {chained.value / n:.4f} +- {chained.standard_error / n:.4f}, annealed "
         f"{annealed.value / n:.4f} +- {annealed.standard_error / n:.4f}; difference {abs(gap) / sigma:.1f} sigma",
-        verdict(abs(gap) < 3 * sigma),
+        verdict(abs(gap) < AGREE * sigma),
         "naive evidence at the true hyperparameters",
     )
 
@@ -106,7 +128,9 @@ def figure_6(out: Path, side: int) -> list[Claim]:
             "On the line C K0 = 2.5 the naive evidence underestimates C; the normalised ones come close to the true 2",
             "naive 1.2, joint and conditional 1.9",
             f"naive {sampled[0]:.2f}, joint {sampled[1]:.2f}, conditional {sampled[2]:.2f}",
-            verdict(sampled[0] < 1.8, sampled[0] < min(sampled[1:]), *(1.4 < c < 2.9 for c in sampled[1:])),
+            verdict(
+                sampled[0] < BELOW, sampled[0] < min(sampled[1:]), *(FOUND_C[0] < c < FOUND_C[1] for c in sampled[1:])
+            ),
             "one data set, and not the paper's: see Section 4 for the spread over data sets; by Laplace: "
             + ", ".join(f"{k} {best[f'{k}, Laplace']:.2f}" for k in _toy.KINDS),
         ),
@@ -115,7 +139,7 @@ def figure_6(out: Path, side: int) -> list[Claim]:
             "The evidence changes along lines of constant C K0, on which the SVM does not",
             "by eye",
             f"range along C K0 = 2.5: {span:.3f} per example (conditional)",
-            verdict(span > 0.02),
+            verdict(span > CHANGES),
         ),
     ]
 
@@ -136,7 +160,7 @@ def section_4(n_datasets: int) -> Claim:
         "Averaged over data sets from the model, the normalised evidence is largest at the true C = 2, the naive below",
         "2 (theory)",
         ", ".join(f"{kind} {C:.2f}" for kind, C in zip(_toy.KINDS, best)),
-        verdict(best[0] < 1.7, *(abs(C - 2) < 0.5 for C in best[1:])),
+        verdict(best[0] < AVERAGE_BELOW, *(abs(C - _toy.C) < AVERAGE_C for C in best[1:])),
         f"mean over {n_datasets} data sets along C K0 = 2.5; single data sets, on a grid from {Cs[0]} to {Cs[-1]}: "
         + spread,
     )
@@ -154,17 +178,20 @@ def figure_7(out: Path, n_more: int) -> list[Claim]:
     best = {name: _toy.peak(log_K0, curve) for name, curve in curves.items()}
     first, second = ([10**v for k, v in best.items() if f"set {i}" in k] for i in (1, 2))
     clean = [d for d in _toy.draws() if np.all(d.y * d.f > 0)][:n_more]
-    rising = 0
+    gains, turns = [], []
     for data in clean:
-        near, far = (_toy.point(data, _toy.C, k, _toy.LENGTH).evidence("conditional") for k in (_toy.K0, 1e3))
-        rising += far > near
+        near, far = (_toy.point(data, _toy.C, k, _toy.LENGTH).evidence("conditional") for k in (_toy.K0, FAR))
+        gains.append(far - near)
+        turns.append(int(np.sum(np.diff(data.y[np.argsort(data.X.ravel())]) != 0)))
+    rising = int(np.sum(np.array(gains) > 0))
+    agrees = verdict(rising > len(clean) / 2)
     return [
         Claim(
             "Figure 7",
             "With one visibly corrupted label the joint and the conditional evidence have a maximum at a finite K0",
             "finite",
             f"K0 = {second[0]:.1f} (joint), {second[1]:.1f} (conditional)",
-            verdict(*(k < 300 for k in second)),
+            verdict(*(k < FINITE for k in second)),
             "C and l at their true values",
         ),
         Claim(
@@ -173,10 +200,14 @@ def figure_7(out: Path, n_more: int) -> list[Claim]:
             "no maximum at a finite K0",
             f"maximum at K0 = {first[0]:.1f} (joint), {first[1]:.1f} (conditional); {rising} of {len(clean)} clean "
             "draws have a higher conditional evidence at K0 = 1,000 than at the true 1.25",
-            verdict(rising > len(clean) / 2),
-            f"{len(clean)} other clean draws of {_toy.DRAWS}; what sets the paper's sample apart is not investigated"
-            if rising <= len(clean) / 2
-            else "",
+            agrees,
+            f"{len(clean)} other clean draws of {_toy.DRAWS}"
+            + unless(
+                agrees,
+                f"at K0 = 1,000 it is lower by {-np.mean(gains):.3f} per example on average, the less the "
+                f"{'more' if _rank(turns, gains) > 0 else 'fewer'} changes of the label there are along x (rank "
+                f"correlation {_rank(turns, gains):.2f} with their number, {min(turns)} to {max(turns)})",
+            ),
         ),
     ]
 
@@ -195,7 +226,7 @@ def figure_8(out: Path, n_points: int) -> list[Claim]:
     sigma = max(e.standard_error for e in estimates) / _toy.N
     _lines(out / "sollich2002_figure8.png", log_K0, {"logistic likelihood": curve}, "log10 K0")
     scaled, same = evidence(20.0, 1.0), evidence(2.0, 100.0)
-    tolerance = 4 * max(float(np.hypot(scaled.standard_error, same.standard_error)), 0.01)
+    tolerance = SAME * max(float(np.hypot(scaled.standard_error, same.standard_error)), FLOOR)
     return [
         Claim(
             "Figure 8",
@@ -203,7 +234,7 @@ def figure_8(out: Path, n_points: int) -> list[Claim]:
             "no maximum",
             f"from {curve[0]:.3f} at K0 = {10 ** log_K0[0]:.1f} to {curve[-1]:.3f} at K0 = {10 ** log_K0[-1]:.0f} per "
             f"example, largest at K0 = {10 ** log_K0[np.argmax(curve)]:.0f}; standard error {sigma:.3f}",
-            verdict(curve[-1] > curve[0], curve[-1] > curve.max() - 2 * sigma),
+            verdict(curve[-1] > curve[0], curve[-1] > curve.max() - NO_FALL * sigma),
         ),
         Claim(
             "Figure 8",
@@ -246,5 +277,5 @@ def _lines(path: Path, x: np.ndarray, curves: dict[str, np.ndarray], xlabel: str
     plt.close(figure)
 
 
-def _rank(a: np.ndarray, b: np.ndarray) -> float:
-    return float(spearmanr(a.ravel(), b.ravel()).statistic)
+def _rank(a, b) -> float:
+    return float(spearmanr(np.ravel(a), np.ravel(b)).statistic)

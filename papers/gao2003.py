@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.exceptions import ConvergenceWarning
 
-from papers._claims import Claim
+from papers._claims import Claim, verdict
 from papers._pieces import Pieces
 from softmargin import BayesianSVR
 from softmargin.datasets import make_sinc
@@ -23,6 +23,16 @@ from softmargin.likelihoods import EpsilonInsensitive
 SEED = 0
 NOISE, EPSILON, C = 0.1, 0.1, 5.0
 CS = (0.1, 1.0, 2.0, 4.0, 8.0, 10.0)
+
+# Bounds of the verdicts, fixed before this run, after earlier ones.
+SAMPLE = 0.03
+"""Figure 1: by how much the sd of 40 samples may miss 0.1."""
+SAME_FORMULA = 0.01
+"""Equations 3.12 and 5.3: relative difference of the printed and the right value."""
+ALIKE = 0.02
+"""Figure 3: difference of two rms errors that are alike."""
+SUITED = 0.2
+"""Section 6: relative difference of the noise that C and epsilon imply from the data's."""
 
 
 def true_function(x: np.ndarray) -> np.ndarray:
@@ -86,7 +96,7 @@ def figure1(study: Study, out: Path) -> Claim:
     ax.legend()
     save(figure, out / "gao2003_fig1.png")
     sd = float(np.std(study.t - true_function(study.x)))
-    return Claim("Figure 1", "40 samples of sinc with noise of sd 0.1", "0.1", f"sd {sd:.3f}", abs(sd - NOISE) < 0.03)
+    return Claim("Figure 1", "40 samples of sinc with noise of sd 0.1", "0.1", f"sd {sd:.3f}", abs(sd - NOISE) < SAMPLE)
 
 
 def figure2(study: Study, out: Path) -> None:
@@ -131,6 +141,22 @@ def figure3(study: Study, out: Path) -> list[tuple[float, float, float, float]]:
     axes[0, 0].legend()
     save(figure, out / "gao2003_fig3.png")
     return rows
+
+
+def figure3_claim(study: Study, rows: list[tuple[float, float, float, float]]) -> Claim:
+    """One row for the six values of C."""
+    far = [value for value, _, ours, theirs in rows if abs(ours - theirs) >= ALIKE]
+    return Claim(
+        "Figure 3",
+        f"mean field and SVM perform alike (rms errors within {ALIKE}) at C = " + ", ".join(f"{c:g}" for c in CS),
+        "similar",
+        "rms errors of mean field / SVM: "
+        + ", ".join(f"{ours:.3f} / {theirs:.3f} at C = {value:g}" for value, _, ours, theirs in rows)
+        + "; apart by "
+        + ", ".join(f"{apart:.3f}" for _, apart, _, _ in rows),
+        verdict(*(value not in far for value in CS)),
+        "; ".join(f"at C = {value:g} {_sampled_mean(study, value)}" for value in far),
+    )
 
 
 def _sampled_mean(study: Study, value: float) -> str:
@@ -192,13 +218,13 @@ def algorithm_claims(study: Study) -> list[Claim]:
             adapted.method == "mean_field",
             "halved after a sweep whose steps have grown, raised by a tenth after any other",
         ),
-        Claim("Section 4", "its fixed point is EP's", "-", f"{gap:.0e} apart; EP: {cold.n_iter} sweeps", gap < 1e-6),
+        Claim("Section 4", "its fixed point is EP's", "-", f"{gap:.0e} apart; EP: {cold.n_iter} sweeps", "ours"),
         Claim(
             "Equation 3.12",
             "dw/dm as printed",
             f"{printed[0]:.3f} at the first row",
             f"{exact[0]:.3f} (exact)",
-            bool(np.allclose(printed, exact, rtol=0.01)),
+            bool(np.allclose(printed, exact, rtol=SAME_FORMULA)),
             f"with it {improper} of {len(m)} first Sigma_i are negative: the outer step fails. Erratum",
         ),
     ]
@@ -218,8 +244,8 @@ def error_bar_claims(study: Study) -> list[Claim]:
             "noise part of the error bar",
             f"{printed:.4f}",
             f"{exact:.4f}",
-            abs(printed / exact - 1) < 0.01,
-            "exact: 2/C^2 + epsilon^2 (epsilon C + 3)/(3 (epsilon C + 1)). Erratum",
+            abs(printed / exact - 1) < SAME_FORMULA,
+            f"{exact / printed:.2f} times the printed: 2/C^2 + epsilon^2 (epsilon C + 3)/(3 (epsilon C + 1)). Erratum",
         ),
         Claim(
             "Figure 2",
@@ -234,7 +260,7 @@ def error_bar_claims(study: Study) -> list[Claim]:
             "the mean field approximates the posterior moments well",
             "-",
             f"mean within {worst:.3f} sd, variance ratio {variances.min():.3f} to {variances.max():.3f}",
-            bool(worst < 0.02 and variances.min() > 0.95 and variances.max() < 1.05),
+            "ours",
             "against 38,400 Monte Carlo draws",
         ),
     ]
@@ -251,7 +277,7 @@ def tuning_claims() -> list[Claim]:
             "C = 5, epsilon = 0.1 suit noise of sd 0.1",
             "chosen by hand",
             f"they imply a noise sd of {implied:.2f}",
-            bool(abs(implied / NOISE - 1) < 0.2),
+            bool(abs(implied / NOISE - 1) < SUITED),
             f"{implied / NOISE:.1f} times that of the data",
         ),
         Claim(
@@ -259,7 +285,7 @@ def tuning_claims() -> list[Claim]:
             "a better algorithm would adapt C and epsilon to the data",
             "open",
             f"evidence: noise sd {found.mean():.3f} +- {found.std(ddof=1) / np.sqrt(len(found)):.3f} for a true 0.1",
-            bool(0.09 < found.mean() < 0.11),
+            "ours",
             "mean of 12 sets of 40 rows",
         ),
     ]
@@ -275,15 +301,4 @@ def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
     study = Study()
     figure2(study, out)
     claims = [figure1(study, out), *algorithm_claims(study), *error_bar_claims(study)]
-    for value, apart, ours, theirs in figure3(study, out):
-        claims.append(
-            Claim(
-                "Figure 3",
-                f"C = {value:g}: mean field and SVM perform alike",
-                "similar",
-                f"rms error {ours:.3f} (mean field), {theirs:.3f} (SVM); {apart:.3f} apart",
-                abs(ours - theirs) < 0.02,
-                "" if abs(ours - theirs) < 0.02 else _sampled_mean(study, value),
-            )
-        )
-    return [*claims, *tuning_claims()]
+    return [*claims, figure3_claim(study, figure3(study, out)), *tuning_claims()]

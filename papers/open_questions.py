@@ -12,24 +12,25 @@ import numpy as np
 from scipy.stats import spearmanr
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from papers import _gold, _toy
-from papers._claims import Claim, verdict
+from papers import _gold, _low_rank, _toy
+from papers._claims import Claim, unless, verdict
 from papers._pieces import Pieces
 from softmargin import BayesianSVC
 from softmargin.evidence import Schedule, normaliser
 from softmargin.generative import sample_datasets
 from softmargin.inference import EP, MAP
 from softmargin.likelihoods import Hinge
-from softmargin.sampling import DataTarget, Reference, Settings, Spectrum, sample
 from softmargin.search import HyperparameterSampling
 
-# Bounds of the verdicts, fixed before the run.
+# Bounds of the verdicts, fixed before this run, after earlier ones.
 CLOSE = 0.02
 """Mean distance of two class probabilities that counts as close."""
 CLEARLY = 2.0
 """Standard errors of a difference that counts as clear."""
 CHEAP = 0.05
 """Nats per example that a cheap normaliser may be off, up to a constant."""
+FALLS = -0.5
+"""Rank correlation of the best k0 with the noise that counts as falling."""
 
 
 def counts(*, full: bool) -> str:
@@ -41,24 +42,23 @@ def counts(*, full: bool) -> str:
 def run(out: Path, pieces: Pieces, *, full: bool = False) -> list[Claim]:
     """Run the experiments."""
     return [
-        *pieces("open-map", lambda: at_the_svm(full=full)),
-        pieces("open-clustered", lambda: clustered(n_sets=40 if full else 12)),
-        pieces("open-noise", lambda: noise_levels(n_sets=20 if full else 8)),
-        pieces("open-cheap", cheap_normaliser),
-        pieces("open-low-rank", low_rank_sampler),
-        pieces("open-integrated", lambda: integrated(n_sets=20 if full else 6)),
+        *pieces("open-map", at_the_svm, pieces.script),
+        pieces("open-clustered", lambda: clustered(n_sets=40 if full else 12), pieces.script),
+        pieces("open-noise", lambda: noise_levels(n_sets=20 if full else 8), pieces.script),
+        pieces("open-cheap", cheap_normaliser, pieces.script),
+        pieces("open-low-rank", _low_rank.low_rank_sampler, pieces.script),
+        pieces("open-integrated", lambda: integrated(n_sets=20 if full else 6), pieces.script),
     ]
 
 
-def at_the_svm(*, full: bool) -> list[Claim]:
+def at_the_svm() -> list[Claim]:
     """Class probabilities by the average, at the mean and at the SVM on the five sets, tuned in two ways."""
     claims = []
     for criterion in ("evidence", "loo"):
         rows, losses = [], {way: [] for way in ("average", "mean", "map")}
         for name in _gold.SETS:
             data = _gold.load(name)
-            kernel = None if full else "rbf"
-            model = BayesianSVC(kernel, criterion=criterion, random_state=0).fit(data.X, data.y)
+            model = BayesianSVC(criterion=criterion, random_state=0).fit(data.X, data.y)
             some = slice(0, 1000)
             p = _probabilities(model, data, some)
             truth = data.y_test[some] > 0
@@ -79,9 +79,9 @@ def at_the_svm(*, full: bool) -> list[Claim]:
                     for name, a, b, c in zip(_gold.SETS, losses["average"], losses["mean"], losses["map"])
                 ),
                 verdict(worst < CLOSE),
-                f"one length scale, the paper's split, at most 1000 test rows; the largest distance is {worst:.3f}; "
-                f"the SVM's log loss is higher on {sum(c > a for a, c in zip(losses['average'], losses['map']))} of 5 "
-                "sets",
+                f"a length scale for each input, the paper's split, at most 1000 test rows; the largest distance "
+                f"is {worst:.3f}; the SVM's log loss is higher on "
+                f"{sum(c > a for a, c in zip(losses['average'], losses['map']))} of 5 sets",
             )
         )
     return claims
@@ -107,7 +107,7 @@ def clustered(n_sets: int) -> Claim:
     pool = np.sort(np.concatenate([rng.normal(0.2, 0.05, (150, 1)), rng.normal(0.8, 0.05, (150, 1))]), axis=0)
     kernel = ConstantKernel(_toy.K0) * RBF(0.15)
     Cs = np.array([0.9, 1.3, 1.7, 2.1, 2.6, 3.2])
-    found = {kind: [] for kind in ("joint", "conditional")}
+    found, moves, ranges = {kind: [] for kind in ("joint", "conditional")}, [], []
     for data in sample_datasets(kernel, pool, Hinge(_toy.C), 40, n_sets, random_state=rng):
         curves = {kind: [] for kind in found}
         for C in Cs:
@@ -118,19 +118,27 @@ def clustered(n_sets: int) -> Claim:
                 curve.append(naive - normaliser(K, Hinge(C), kind, schedule=schedule, random_state=0).value)
         for kind, curve in curves.items():
             found[kind].append(float(np.exp(_toy.peak(np.log(Cs), np.array(curve)))))
+        moves.append(np.ptp(np.subtract(curves["joint"], curves["conditional"])))
+        ranges.append(np.ptp(curves["conditional"]))
     errors = {kind: np.abs(np.log(np.array(values) / _toy.C)) for kind, values in found.items()}
     gain = errors["conditional"] - errors["joint"]
     sigma = float(gain.mean() / (gain.std(ddof=1) / np.sqrt(n_sets)))
+    agrees = verdict(sigma > CLEARLY)
     return Claim(
         "Sollich (2002), section 8",
         "Is the joint evidence preferable where inputs are strongly clustered?",
         "suspected",
         f"error of ln C: joint {errors['joint'].mean():.2f}, conditional {errors['conditional'].mean():.2f}; "
         f"difference {sigma:+.1f} standard errors",
-        verdict(sigma > CLEARLY),
+        agrees,
         f"{n_sets} sets of 40 rows from the model, inputs in two clusters of sd 0.05 at 0.2 and 0.8, C = 2 along "
         f"C K0 = 2.5; median C: joint {np.median(found['joint']):.2f}, conditional "
-        f"{np.median(found['conditional']):.2f}; why they agree is not investigated",
+        f"{np.median(found['conditional']):.2f}"
+        + unless(
+            agrees,
+            f"along this line the two differ by a constant to within {np.mean(moves):.2f} nats on average, while each "
+            f"ranges over {np.mean(ranges):.2f}",
+        ),
     )
 
 
@@ -159,7 +167,7 @@ def noise_levels(n_sets: int) -> Claim:
         "median of the best k0: "
         + ", ".join(f"{k:.3g} at {100 * s:.0f} % flipped labels" for s, k in medians.items())
         + f"; rank correlation {rank:.2f}",
-        verdict(rank < -0.5),
+        verdict(rank < FALLS),
         f"{n_sets} sets of 60 rows for each share, signs of functions with l = 0.15; the best C of four at each k0",
     )
 
@@ -183,6 +191,7 @@ def cheap_normaliser() -> Claim:
         f"{error.std():.3f}, range of the exact values {np.ptp(exact):.3f}; rank correlation "
         f"{float(spearmanr(cheap, exact).statistic):.2f}",
         verdict(float(error.std()) < CHEAP, float(np.abs(error).max()) < CHEAP),
+        f"largest error {np.abs(error).max():.3f}; "
         "n_eff ln <v^(n/n_eff)> over one Gaussian value, n_eff = n^2/sum_ij r_ij^2 with r the correlations of K: rows "
         "that lie together count as one value of v to a power",
     )
@@ -195,43 +204,6 @@ def one_row(K: np.ndarray, likelihood: Hinge) -> float:
     x, w = np.polynomial.hermite_e.hermegauss(201)
     log_v = likelihood.log_v(np.mean(sd) * x)
     return n_eff * float(np.log(np.sum(w * np.exp(n / n_eff * log_v)) / np.sqrt(2 * np.pi)))
-
-
-def low_rank_sampler() -> Claim:
-    """Gradients of the evidence by sampling in the leading eigenvectors of K."""
-    data, likelihood = _gold.load("pima"), Hinge(1.0)
-    K = 3.0 * RBF(np.sqrt(7.0))(data.X) + 0.1
-    whole, target = Spectrum.of(K), DataTarget(data.y, likelihood)
-    found, error, by_ep = {}, {}, {}
-    for rank in (10, 25, 50, 100, 200):
-        spectrum = _truncated(whole, rank)
-        guide = EP().infer(spectrum.gram, data.y, likelihood)
-        by_ep[rank] = float(np.sum(guide.d_gram * spectrum.gram))
-        settings = Settings(n_chains=32, n_warmup=40, n_draws=200)
-        draws = sample(np.random.default_rng(0), Reference.posterior(spectrum, guide), target, settings)
-        chains = draws.d_log_amplitude.mean(axis=0)
-        found[rank], error[rank] = float(chains.mean()), float(chains.std(ddof=1) / np.sqrt(len(chains)))
-    values = whole.values[::-1]
-    gap = abs(found[50] - found[200])
-    return Claim(
-        "Gold & Sollich (2003), section 4.4",
-        "Can Hybrid Monte Carlo sample a space of lower dimension?",
-        "hinted at (Nystroem)",
-        "d ln Z/d ln(amplitude of K) on pima: "
-        + ", ".join(f"{found[rank]:.2f} +- {error[rank]:.2f} with {rank} of 200 eigenvectors" for rank in found),
-        verdict(gap < 0.1 * abs(found[200]) + CLEARLY * np.hypot(error[50], error[200])),
-        "share of the trace: "
-        + ", ".join(f"{100 * values[:rank].sum() / values.sum():.1f} % with {rank}" for rank in found)
-        + "; EP, without samples, on the same truncated matrices: "
-        + ", ".join(f"{value:.2f} with {rank}" for rank, value in by_ep.items())
-        + ": the eigenvectors that are left out move the gradient, not the sampling",
-    )
-
-
-def _truncated(spectrum: Spectrum, rank: int) -> Spectrum:
-    """The spectrum with all but the largest eigenvalues set to zero."""
-    values = np.where(np.arange(len(spectrum.values)) >= len(spectrum.values) - rank, spectrum.values, 0.0)
-    return Spectrum(values, spectrum.vectors, (spectrum.vectors * np.sqrt(values)) @ spectrum.vectors.T)
 
 
 def integrated(n_sets: int) -> Claim:
@@ -254,5 +226,5 @@ def integrated(n_sets: int) -> Claim:
         "the fully Bayesian treatment",
         f"test log loss lower by {np.mean(gains):.4f} ({sigma:+.1f} standard errors)",
         verdict(np.mean(gains) > 0, sigma > CLEARLY),
-        f"{n_sets} sets of 40 rows and 3 inputs, one length scale each, naive EP evidence; search='sample'",
+        f"{n_sets} sets of 40 rows and 3 inputs, a length scale for each, naive EP evidence; search='sample'",
     )

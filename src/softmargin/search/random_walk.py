@@ -37,9 +37,9 @@ class RandomWalk(Part):
     min_step : float
         Stop when every step size has fallen below this.
     acceptance : float
-        Share of the steps to keep, at most one half. The paper keeps it close to 0.5: ``acceptance=0.5, rate=3`` keeps
-        46 % on crabs. The default, one third, takes larger steps and ends higher: five walks end at a Laplace evidence
-        of -0.02 on average against -7.0, and -5.6 at 0.48 (``python -m papers gold_sollich2003``, section 4.1).
+        Share of the steps to keep, at most one half. The paper keeps it close to 0.5, as ``acceptance=0.5, rate=5,
+        step=0.05`` does on crabs (``python -m papers gold_sollich2003``, section 4.1). The default, one third, takes
+        larger steps and ends higher.
     rate : float
         Factor by which a step size grows when its step is kept.
     patience : int
