@@ -66,8 +66,8 @@ NOTES = {
         "one climb, and the default with its score test of switches. Held-out losses are negative log probabilities."
     ),
     "sizes": (
-        "One draw each; every fit has a process of its own, whose peak memory (interpreter and libraries included) is "
-        "given. `HistGradientBoosting` and `HistGradientBoosting(600)` both have 600 rounds; the first stops early "
+        "One draw each, and means over three where a fit was repeated; every fit has a process of its own, whose peak "
+        "memory (interpreter and libraries included) is given. `HistGradientBoosting` and `HistGradientBoosting(600)` both have 600 rounds; the first stops early "
         "above 10,000 rows, as it does by default, the second never. GPyTorch "
         "SVGP has 256 inducing points and 1,000 steps of Adam on 1,024 rows each, or two passes over the rows if these "
         "are more. A cell that names a limit is a fit that was ended there, and its method had no larger problem; what "

@@ -73,6 +73,16 @@ def test_a_method_has_one_colour_in_all_panels(tmp_path, monkeypatch):
         pyplot.close(figure)
 
 
+def test_sizes_with_several_draws_show_their_mean_apart():
+    fit = {"set": "binary", "n": 100, "method": "softmargin", "memory": 300}
+    rows = [fit | {"seed": 0, "cpu": 1.0, "loss": 0.5}, fit | {"seed": 1, "cpu": 3.0, "loss": 0.4}]
+    old = {"set": "binary", "n": 100, "method": "softmargin 0.1", "seed": 0, "cpu": 1.0, "memory": 9, "loss": 0.6}
+    text = sizes.render([*rows, old])
+    assert "| 100 | 1 / 300 / 0.5000 |" in text and "0.1" not in text.split("### Several")[0]
+    assert "| binary | 100 | softmargin | 2 | 2 | 0.4500 (0.0500) |  |" in text
+    assert "Several" not in sizes.render([rows[0], old])
+
+
 def test_sizes_show_a_density_where_a_method_has_one():
     fit = {"set": "regression", "n": 100, "cpu": 1.0, "memory": 300, "loss": 0.5}
     text = sizes.render([fit | {"method": "softmargin", "log_density": -1.23456}, fit | {"method": "CatBoost"}])
