@@ -67,11 +67,11 @@ NOTES = {
     ),
     "sizes": (
         "One draw each, and means over three where a fit was repeated; every fit has a process of its own, whose peak "
-        "memory (interpreter and libraries included) is given. `HistGradientBoosting` and `HistGradientBoosting(600)` both have 600 rounds; the first stops early "
-        "above 10,000 rows, as it does by default, the second never. GPyTorch "
-        "SVGP has 256 inducing points and 1,000 steps of Adam on 1,024 rows each, or two passes over the rows if these "
-        "are more. A cell that names a limit is a fit that was ended there, and its method had no larger problem; what "
-        "is empty was not run."
+        "memory (interpreter and libraries included) is given. `HistGradientBoosting` and `HistGradientBoosting(600)` "
+        "both have 600 rounds; the first stops early above 10,000 rows, as it does by default, the second never. "
+        "GPyTorch SVGP has 256 inducing points and 1,000 steps of Adam on 1,024 rows each, or two passes over the rows "
+        "if these are more. A cell that names a limit is a fit that was ended there, and its method had no larger "
+        "problem; what is empty was not run."
     ),
     "solver": (
         "Both solve to a relative duality gap of 1e-6. libsvm keeps its matrix in single precision, and at large C its "
