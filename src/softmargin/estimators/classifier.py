@@ -394,8 +394,7 @@ class BayesianSVC(ClassPredictionMixin, ClassifierMixin, LatentEstimator):
         random_state : int, RandomState or None, default=None
             Seed of sampling methods; None: the estimator's.
         per_example : bool, default=False
-            Whether to divide by the number of rows (the sum of their weights), as the papers do (Sollich 2002, eqs. 25
-            and 30). Rows count in every pair that they belong to.
+            Whether to divide by the sum of the rows' weights in all pairs, as the papers do (Sollich 2002, eq. 25).
 
         Returns
         -------
